@@ -1,0 +1,178 @@
+#include "base/text.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <numeric>
+
+namespace plimsoll {
+namespace {
+
+constexpr char kHexDigits[] = "0123456789abcdef";
+
+// Length of the well-formed UTF-8 sequence at the start of `bytes`, 0 when there is none.
+std::size_t Utf8Length(std::string_view bytes) {
+  const auto byte = [&](std::size_t i) {
+    return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0U;
+  };
+  const auto tail = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
+  const unsigned lead = byte(0);
+  if (bytes.empty()) return 0;
+  if (lead < 0x80) return 1;
+  if (lead >= 0xC2 && lead <= 0xDF) return tail(1) ? 2 : 0;
+  if (lead >= 0xE0 && lead <= 0xEF) {
+    const unsigned low = lead == 0xE0 ? 0xA0 : 0x80;
+    const unsigned high = lead == 0xED ? 0x9F : 0xBF;
+    return byte(1) >= low && byte(1) <= high && tail(2) ? 3 : 0;
+  }
+  if (lead >= 0xF0 && lead <= 0xF4) {
+    const unsigned low = lead == 0xF0 ? 0x90 : 0x80;
+    const unsigned high = lead == 0xF4 ? 0x8F : 0xBF;
+    return byte(1) >= low && byte(1) <= high && tail(2) && tail(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+void AppendEscaped(std::string& out, unsigned char byte) {
+  out += "\\x";
+  out += kHexDigits[byte >> 4U];
+  out += kHexDigits[byte & 15U];
+}
+
+std::size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string Quote(std::string_view text, std::size_t max_bytes) {
+  std::string out = "'";
+  std::string_view rest = text.substr(0, max_bytes);
+  while (!rest.empty()) {
+    const std::size_t length = Utf8Length(rest);
+    const auto lead = static_cast<unsigned char>(rest[0]);
+    // C1 controls (U+0080 to U+009F) drive terminals too.
+    const bool c1 = length == 2 && lead == 0xC2 && static_cast<unsigned char>(rest[1]) < 0xA0;
+    const bool plain = length > 1 ? !c1 : length == 1 && lead >= 0x20 && lead != 0x7F;
+    if (plain && lead != '\'' && lead != '\\') {
+      out += rest.substr(0, length);
+      rest.remove_prefix(length);
+    } else {
+      AppendEscaped(out, lead);
+      rest.remove_prefix(1);
+      if (c1) {
+        AppendEscaped(out, static_cast<unsigned char>(rest[0]));
+        rest.remove_prefix(1);
+      }
+    }
+  }
+  out += text.size() > max_bytes ? "'..." : "'";
+  return out;
+}
+
+std::string ShellQuote(std::string_view word) {
+  constexpr std::string_view kSafe =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
+  if (!word.empty() && word.find_first_not_of(kSafe) == std::string_view::npos) {
+    return std::string(word);
+  }
+  std::string out = "'";
+  for (const char c : word) {
+    if (c == '\'') {
+      out += "'\\''";
+    } else {
+      out += c;
+    }
+  }
+  return out + "'";
+}
+
+std::string ShellJoin(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) {
+    if (!out.empty()) out += ' ';
+    out += ShellQuote(word);
+  }
+  return out;
+}
+
+std::vector<std::string_view> Split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t at = text.find(separator);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+std::optional<std::uint64_t> ParseUint(std::string_view text, std::uint64_t max) {
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (text.empty() || error != std::errc{} || stop != end || value > max) return std::nullopt;
+  return value;
+}
+
+bool IsUtf8(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const std::size_t length = Utf8Length(bytes);
+    if (length == 0) return false;
+    bytes.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string Hex(std::string_view bytes) {
+  std::string out;
+  out.reserve(bytes.size() * 2);
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += kHexDigits[byte >> 4U];
+    out += kHexDigits[byte & 15U];
+  }
+  return out;
+}
+
+std::string Base64(std::string_view bytes) {
+  constexpr char kAlphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
+    std::uint32_t group = 0;
+    for (std::size_t j = 0; j < 3; ++j) {
+      group = group << 8U | (j < count ? static_cast<unsigned char>(bytes[i + j]) : 0U);
+    }
+    for (std::size_t j = 0; j < 4; ++j) {
+      out += j <= count ? kAlphabet[group >> (18U - 6U * j) & 63U] : '=';
+    }
+  }
+  return out;
+}
+
+std::string_view Nearest(std::string_view word, const std::vector<std::string_view>& candidates) {
+  std::string_view best;
+  std::size_t best_distance = std::min<std::size_t>(2, word.size() / 3 + 1) + 1;
+  for (const std::string_view candidate : candidates) {
+    const std::size_t distance = EditDistance(word, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+}  // namespace plimsoll
