@@ -52,8 +52,8 @@ std::string ErrnoName(int number);
 template <typename T>
 using Result = boost::system::result<T, Error>;
 
-#define PLIMSOLL_TRY(expr)                                                          \
-  do {                                                                              \
+#define PLIMSOLL_TRY(expr)                                                                 \
+  do {                                                                                     \
     if (auto plimsoll_try = (expr); !plimsoll_try) return std::move(plimsoll_try).error(); \
   } while (false)
 

@@ -44,8 +44,9 @@ Result<std::uint64_t> ParseBytes(std::string_view text) {
       return *count * unit.factor;
     }
   }
-  return Error{.kind = ErrorKind::kRequest,
-               .what = Quote(text) + ": expected a number of bytes with K, M, G or T, such as '512M'"};
+  return Error{
+      .kind = ErrorKind::kRequest,
+      .what = Quote(text) + ": expected a number of bytes with K, M, G or T, such as '512M'"};
 }
 
 std::string FormatBytes(std::uint64_t bytes) {

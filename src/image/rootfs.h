@@ -15,9 +15,9 @@ struct Rootfs {
   std::string tree_path;  // absolute path of the same directory
   sys::UniqueFd lock;     // shared lock that keeps `image gc` away; held as long as the run lasts
   oci::ImageConfig config;
-  oci::Digest manifest;      // of the image manifest
-  std::string environment;   // "oci-image:sha256:..." of the index if the user or the layout gave
-                             // one, else of the manifest
+  oci::Digest manifest;     // of the image manifest
+  std::string environment;  // "oci-image:sha256:..." of the index if the user or the layout gave
+                            // one, else of the manifest
 };
 
 // Finds `reference` in the store at `store_path` and opens its tree, unpacking and merging layers

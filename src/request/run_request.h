@@ -22,11 +22,11 @@ struct Volume {
 
 // Limits of the run; an absent one is not asked for.
 struct Limits {
-  std::optional<std::chrono::milliseconds> timeout;     // wall time
-  std::chrono::milliseconds kill_after{2000};           // from TERM to KILL
-  std::optional<std::chrono::milliseconds> cpu_time;    // of all processes together
-  std::optional<std::uint64_t> memory_bytes;            // absent: the default of plan/limits.cc
-  std::optional<std::uint64_t> pids;                    // absent: the default of plan/limits.cc
+  std::optional<std::chrono::milliseconds> timeout;   // wall time
+  std::chrono::milliseconds kill_after{2000};         // from TERM to KILL
+  std::optional<std::chrono::milliseconds> cpu_time;  // of all processes together
+  std::optional<std::uint64_t> memory_bytes;          // absent: the default of plan/limits.cc
+  std::optional<std::uint64_t> pids;                  // absent: the default of plan/limits.cc
   std::optional<double> cpus;
   std::uint64_t tmpfs_bytes = std::uint64_t{64} << 20U;  // /work, /tmp, /dev/shm, /run together
   bool require = false;  // a limit that cannot be enforced refuses the run
@@ -51,14 +51,15 @@ struct RunRequest {
   std::vector<std::string> command;  // empty: the image's Entrypoint and Cmd
   std::vector<Volume> volumes;
   std::vector<std::pair<std::string, std::string>> environment;  // in order, later wins
-  std::string workdir;               // empty: the image's, else /work
+  std::string workdir;                                           // empty: the image's, else /work
   User user;
   std::optional<HostUser> host_user;  // --host-user; only for root
   Limits limits;
-  std::uint64_t output_limit = std::uint64_t{1} << 20U;  // bytes of each stream kept in the response
+  std::uint64_t output_limit = std::uint64_t{1}
+                               << 20U;  // bytes of each stream kept in the response
   std::optional<Tier> floor;
   std::string trace_id;
-  bool interactive = false;     // -i: the caller's stdin reaches the guest
+  bool interactive = false;  // -i: the caller's stdin reaches the guest
   bool writable_root = false;
   bool volume_all = false;      // .git and its kind in a writable volume are writable too
   bool volume_sockets = false;  // a socket or device may be a volume

@@ -39,7 +39,9 @@ Result<void> SyncAndClose(UniqueFd fd, const std::string& name) {
 
 }  // namespace
 
-Error ErrnoError(std::string call) { return ErrnoError(std::move(call), errno); }
+Error ErrnoError(std::string call) {
+  return ErrnoError(std::move(call), errno);
+}
 
 Error ErrnoError(std::string call, int number) {
   return Error{.kind = ErrorKind::kHost, .what = std::move(call), .sys_errno = number};
@@ -60,7 +62,7 @@ Result<UniqueFd> Open(const std::string& path, int flags, std::uint32_t mode) {
 Result<UniqueFd> OpenBeneath(int root, const std::string& path, int flags, std::uint64_t resolve,
                              std::uint32_t mode) {
   struct open_how how = {};
-  how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC);
+  how.flags = static_cast<unsigned>(flags | O_CLOEXEC);
   how.mode = (flags & O_CREAT) != 0 ? mode : 0;
   how.resolve = resolve;
   for (;;) {
@@ -183,7 +185,8 @@ Result<void> RemoveTree(int dir, const std::string& path) {
   if (!child) return std::move(child).error();
   (void)::fchmod(child->Get(), 0700);  // a directory without w or x keeps its entries
   PLIMSOLL_TRY_ASSIGN(const std::vector<std::string> names, ListDirectory(child->Get(), path));
-  for (const std::string& name : names) PLIMSOLL_TRY(RemoveTree(child->Get(), name));
+  for (const std::string& name : names)
+    PLIMSOLL_TRY(RemoveTree(child->Get(), name));
   if (::unlinkat(dir, path.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) {
     return ErrnoError("rmdir " + Quote(path));
   }
@@ -197,7 +200,8 @@ Result<UniqueFd> SealedMemfd(const char* name, std::string_view bytes, bool exec
   if (!fd.IsOpen() && errno == EINVAL) fd.Reset(::memfd_create(name, base));
   if (!fd.IsOpen()) return ErrnoError(std::string("memfd_create ") + Quote(name));
   PLIMSOLL_TRY(WriteAll(fd.Get(), bytes, name));
-  if (::fcntl(fd.Get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0) {
+  if (::fcntl(fd.Get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) !=
+      0) {
     return ErrnoError(std::string("seal memfd ") + Quote(name));
   }
   return fd;

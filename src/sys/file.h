@@ -1,4 +1,5 @@
-// Files and directories: one system call or one retry loop a function, with its values in the error.
+// Files and directories: one system call or one retry loop a function, with its values in the
+// error.
 //
 // Every error has kind kHost and the errno, unless a function says otherwise. Descriptors are born
 // close-on-exec.
