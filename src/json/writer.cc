@@ -1,0 +1,152 @@
+#include "json/writer.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "base/text.h"
+
+namespace plimsoll::json {
+namespace {
+
+template <typename T>
+void AppendNumber(std::string& text, T number) {
+  std::array<char, 32> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+  text.append(digits.data(), end.ptr);
+}
+
+// The escape of a byte that may not stand as it is; empty for all others. DEL is escaped as well,
+// since some terminals act on it.
+std::string Escape(char byte) {
+  switch (byte) {
+    case '"':
+      return "\\\"";
+    case '\\':
+      return "\\\\";
+    case '\n':
+      return "\\n";
+    case '\r':
+      return "\\r";
+    case '\t':
+      return "\\t";
+    default:
+      break;
+  }
+  const auto code = static_cast<unsigned char>(byte);
+  if (code >= 0x20 && code != 0x7F) return {};
+  return "\\u00" + Hex(std::string_view(&byte, 1));
+}
+
+}  // namespace
+
+void Writer::NewLine() {
+  if (style_ == Style::kOneLine) return;
+  text_ += '\n';
+  text_.append(2 * depth_, ' ');
+}
+
+void Writer::BeforeValue() {
+  if (after_key_) {
+    after_key_ = false;
+    return;
+  }
+  if (depth_ == 0) return;
+  if (!first_) text_ += ',';
+  first_ = false;
+  NewLine();
+}
+
+Writer& Writer::Begin(char bracket) {
+  BeforeValue();
+  text_ += bracket;
+  ++depth_;
+  first_ = true;
+  return *this;
+}
+
+Writer& Writer::End(char bracket) {
+  --depth_;
+  if (!first_) NewLine();
+  first_ = false;
+  text_ += bracket;
+  return *this;
+}
+
+Writer& Writer::Key(std::string_view name) {
+  BeforeValue();
+  AppendString(name);
+  text_ += style_ == Style::kOneLine ? ":" : ": ";
+  after_key_ = true;
+  return *this;
+}
+
+void Writer::AppendString(std::string_view text) {
+  text_ += '"';
+  std::size_t copied = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const auto code = static_cast<unsigned char>(text[at]);
+    if (code >= 0x20 && code != 0x7F && code != '"' && code != '\\') continue;
+    text_.append(text, copied, at - copied);
+    text_ += Escape(text[at]);
+    copied = at + 1;
+  }
+  text_.append(text, copied);
+  text_ += '"';
+}
+
+Writer& Writer::String(std::string_view text) {
+  BeforeValue();
+  AppendString(text);
+  return *this;
+}
+
+Writer& Writer::Uint(std::uint64_t number) {
+  BeforeValue();
+  AppendNumber(text_, number);
+  return *this;
+}
+
+Writer& Writer::Int(std::int64_t number) {
+  BeforeValue();
+  AppendNumber(text_, number);
+  return *this;
+}
+
+Writer& Writer::Double(double number) {
+  if (!std::isfinite(number)) return Null();
+  BeforeValue();
+  AppendNumber(text_, number);
+  return *this;
+}
+
+Writer& Writer::Bool(bool value) {
+  return Raw(value ? "true" : "false");
+}
+
+Writer& Writer::Null() {
+  return Raw("null");
+}
+
+Writer& Writer::Strings(const std::vector<std::string>& texts) {
+  BeginArray();
+  for (const std::string& text : texts)
+    String(text);
+  return EndArray();
+}
+
+Writer& Writer::Raw(std::string_view json) {
+  BeforeValue();
+  text_ += json;
+  return *this;
+}
+
+std::string Writer::Take() {
+  depth_ = 0;
+  first_ = true;
+  after_key_ = false;
+  return std::exchange(text_, {});
+}
+
+}  // namespace plimsoll::json
