@@ -1,0 +1,20 @@
+// The guard: what no profile can allow, whoever wrote it.
+//
+// It decides before the profile (Stack() in verdicts.h), so a profile of a container engine, made
+// for guests with other walls around them, can stand in for ours and still lets no call through
+// that reaches beyond the sandbox. What it lets pass (SECCOMP_RET_ALLOW) is the profile's to
+// decide. Its table, in guard.cc, names each group of calls with its answer and the reason.
+#pragma once
+
+#include "policy/verdicts.h"
+
+namespace plimsoll::policy {
+
+// The highest system call that the shipped profile knows: set_mempolicy_home_node, the last one in
+// the headers of Linux 6.1, with which the profile was made. A constant, and not what the build
+// machine's headers say, so that the same policy is the same program everywhere.
+inline constexpr std::uint32_t kHighestKnownCall = 450;
+
+Verdicts Guard();
+
+}  // namespace plimsoll::policy
