@@ -12,7 +12,10 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 # Warnings, hardening and sanitizers that every target of ours has.
 add_library(plimsoll_options INTERFACE)
 target_compile_features(plimsoll_options INTERFACE cxx_std_20)
-target_include_directories(plimsoll_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/generated)
+# For "quoted" includes only: <sys/file.h> has to stay libc's, and we have a sys/file.h too.
+set(plimsoll_includes "SHELL:-iquote ${CMAKE_SOURCE_DIR}/src"
+                      "SHELL:-iquote ${CMAKE_BINARY_DIR}/generated")
+target_compile_options(plimsoll_options INTERFACE ${plimsoll_includes})
 target_compile_options(plimsoll_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wformat=2 -Wimplicit-fallthrough
   -Wundef
@@ -73,7 +76,7 @@ function(plimsoll_init)
     return()
   endif()
   add_executable(plimsoll-init ${sources})
-  target_include_directories(plimsoll-init PRIVATE ${CMAKE_SOURCE_DIR}/src)
+  target_compile_options(plimsoll-init PRIVATE ${plimsoll_includes})
   target_compile_features(plimsoll-init PRIVATE cxx_std_20)
   target_compile_options(plimsoll-init PRIVATE
     -Os -ffreestanding -fno-exceptions -fno-rtti -fno-stack-protector -fno-threadsafe-statics
