@@ -158,18 +158,33 @@ Result<struct stat> StatAt(int dir, const std::string& path) {
   return status;
 }
 
-Result<std::vector<std::string>> ListDirectory(int dir, std::string_view name) {
+Result<std::vector<DirectoryEntry>> ListEntries(int dir, std::string_view name) {
   const int copy = ::openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (copy < 0) return ErrnoError("open directory " + Quote(name));
   const auto close_directory = [](DIR* stream) { (void)::closedir(stream); };
   const std::unique_ptr<DIR, decltype(close_directory)> stream(::fdopendir(copy), close_directory);
-  std::vector<std::string> names;
+  std::vector<DirectoryEntry> entries;
   errno = 0;
   while (const dirent* entry = ::readdir(stream.get())) {
     const std::string_view entry_name = entry->d_name;
-    if (entry_name != "." && entry_name != "..") names.emplace_back(entry_name);
+    if (entry_name == "." || entry_name == "..") continue;
+    bool is_directory = entry->d_type == DT_DIR;
+    if (entry->d_type == DT_UNKNOWN) {  // not every file system fills it in
+      PLIMSOLL_TRY_ASSIGN(const struct stat status, StatAt(dir, entry->d_name));
+      is_directory = S_ISDIR(status.st_mode);
+    }
+    entries.push_back({.name = std::string(entry_name), .is_directory = is_directory});
+    errno = 0;
   }
   if (errno != 0) return ErrnoError("read directory " + Quote(name));
+  return entries;
+}
+
+Result<std::vector<std::string>> ListDirectory(int dir, std::string_view name) {
+  PLIMSOLL_TRY_ASSIGN(std::vector<DirectoryEntry> entries, ListEntries(dir, name));
+  std::vector<std::string> names;
+  names.reserve(entries.size());
+  for (DirectoryEntry& entry : entries) names.push_back(std::move(entry.name));
   std::sort(names.begin(), names.end());
   return names;
 }

@@ -5,6 +5,7 @@
 // close-on-exec.
 #pragma once
 
+#include <linux/openat2.h>
 #include <sys/stat.h>
 
 #include <cstddef>
@@ -52,6 +53,13 @@ Result<struct stat> StatAt(int dir, const std::string& path);
 
 // The names in the directory, without "." and "..", sorted by bytes.
 Result<std::vector<std::string>> ListDirectory(int dir, std::string_view name);
+
+struct DirectoryEntry {
+  std::string name;
+  bool is_directory = false;  // itself, not as a link to one
+};
+// The same with what each entry is, in no order.
+Result<std::vector<DirectoryEntry>> ListEntries(int dir, std::string_view name);
 
 // Removes the entry `path` of `dir` and everything beneath it, never following a link and never
 // leaving the file system of `dir`; a missing entry is success. Directories that deny their owner

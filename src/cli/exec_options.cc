@@ -1,0 +1,310 @@
+#include "cli/exec_options.h"
+
+#include <cctype>
+#include <charconv>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/flags.h"
+#include "sys/file.h"
+
+namespace plimsoll::cli {
+namespace {
+
+constexpr std::size_t kMaxEnvFile = std::size_t{1} << 20U;
+constexpr std::uint64_t kMaxPids = 1U << 22U;       // PID_MAX_LIMIT, proc(5)
+constexpr double kMaxCpus = 8192;
+constexpr std::size_t kMaxTraceId = 64;
+
+// The flags' texts, before they are read.
+struct Raw {
+  std::string image;
+  std::string store;
+  std::vector<std::string> volumes;
+  std::vector<std::string> environment;
+  std::vector<std::string> env_files;
+  std::string workdir;
+  std::string user;
+  std::string host_user;
+  std::string timeout;
+  std::string kill_after;
+  std::string cpu_time;
+  std::string memory;
+  std::string pids;
+  std::string cpus;
+  std::string tmpfs_size;
+  std::string output_limit;
+  std::string floor;
+  std::string trace_id;
+  std::string network;
+};
+
+Error ValueError(std::string_view flag, std::string_view value, std::string_view expected) {
+  return Error{.kind = ErrorKind::kRequest,
+               .what = std::string(flag) + " " + Quote(value) + ": expected " + std::string(expected)};
+}
+
+// Runs `read` on the flag's text when the flag was given.
+template <typename T, typename Target>
+Result<void> ReadFlag(std::string_view flag, const std::string& text,
+                      const std::function<Result<T>(std::string_view)>& read, Target& target) {
+  if (text.empty()) return {};
+  auto value = read(text);
+  if (!value) {
+    Error error = std::move(value).error();
+    error.what.insert(0, std::string(flag) + " ");
+    return error;
+  }
+  target = *std::move(value);
+  return {};
+}
+
+// SRC:DST[:ro|rw]; the destination starts with "/", so a source may hold colons.
+Result<request::Volume> ReadVolume(const std::string& text) {
+  constexpr std::string_view kExpected = "SRC:DST, SRC:DST:ro or SRC:DST:rw";
+  request::Volume volume;
+  std::string_view rest = text;
+  if (rest.ends_with(":ro") || rest.ends_with(":rw")) {
+    volume.writable = rest.ends_with(":rw");
+    rest.remove_suffix(3);
+  }
+  const std::size_t split = rest.rfind(":/");
+  if (split == std::string_view::npos || split == 0) return ValueError("--volume", text, kExpected);
+  volume.source = rest.substr(0, split);
+  volume.destination = rest.substr(split + 1);
+  if (!volume.source.starts_with('/')) volume.source.insert(0, "./");
+  return volume;
+}
+
+// A name that a shell could set; "=" and NUL cannot be in one, and an empty one is a mistake.
+Result<std::string> VariableName(std::string_view name, const std::string& text) {
+  if (name.empty()) return ValueError("--env", text, "NAME=VALUE or NAME");
+  return std::string(name);
+}
+
+// K=V, or K for the caller's own value; an unset one is left out, as docker does.
+Result<void> AddVariable(const std::string& text, request::RunRequest& request) {
+  const std::size_t equals = text.find('=');
+  PLIMSOLL_TRY_ASSIGN(std::string name, VariableName(text.substr(0, equals), text));
+  if (equals != std::string::npos) {
+    request.environment.emplace_back(std::move(name), text.substr(equals + 1));
+  } else if (const char* value = std::getenv(name.c_str())) {
+    request.environment.emplace_back(std::move(name), value);
+  }
+  return {};
+}
+
+// One variable a line; blank lines and lines that start with "#" are passed over.
+Result<void> AddEnvFile(const std::string& path, request::RunRequest& request) {
+  auto text = sys::ReadFile(path, kMaxEnvFile);
+  if (!text) return std::move(text).error().In("--env-file");
+  for (const std::string_view line : Split(*text, '\n')) {
+    if (line.empty() || line.starts_with('#')) continue;
+    PLIMSOLL_TRY(AddVariable(std::string(line), request));
+  }
+  return {};
+}
+
+Result<void> AddEnvironment(const Raw& raw, request::RunRequest& request) {
+  for (const std::string& path : raw.env_files) PLIMSOLL_TRY(AddEnvFile(path, request));
+  for (const std::string& text : raw.environment) PLIMSOLL_TRY(AddVariable(text, request));
+  return {};
+}
+
+Result<request::Tier> ReadTier(std::string_view text) {
+  if (text == "process") return request::Tier::kProcess;
+  if (text == "container") return request::Tier::kContainer;
+  if (text == "kernel") return request::Tier::kKernel;
+  if (text == "vm") return request::Tier::kVm;
+  return Error{.kind = ErrorKind::kRequest,
+               .what = Quote(text) + ": expected process, container, kernel or vm"};
+}
+
+Result<std::uint64_t> ReadPids(std::string_view text) {
+  const auto count = ParseUint(text, kMaxPids);
+  if (count && *count > 0) return *count;
+  return Error{.kind = ErrorKind::kRequest,
+               .what = Quote(text) + ": expected a number from 1 to " + std::to_string(kMaxPids)};
+}
+
+Result<double> ReadCpus(std::string_view text) {
+  double count = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), count, std::chars_format::fixed);
+  if (error == std::errc{} && end == text.data() + text.size() && count >= 0.01 && count <= kMaxCpus) {
+    return count;
+  }
+  return Error{.kind = ErrorKind::kRequest,
+               .what = Quote(text) + ": expected a number of processors, such as '1.5'"};
+}
+
+// A zero would mean "at once" or "none" to different readers.
+Result<std::uint64_t> ReadSize(std::string_view text) {
+  PLIMSOLL_TRY_ASSIGN(const std::uint64_t bytes, ParseBytes(text));
+  if (bytes >= 65536) return bytes;
+  return Error{.kind = ErrorKind::kRequest, .what = Quote(text) + ": expected at least 64K"};
+}
+
+Result<std::chrono::milliseconds> ReadTime(std::string_view text) {
+  PLIMSOLL_TRY_ASSIGN(const std::chrono::milliseconds time, ParseDuration(text));
+  if (time.count() > 0) return time;
+  return Error{.kind = ErrorKind::kRequest, .what = Quote(text) + ": expected more than 0"};
+}
+
+Result<request::HostUser> ReadHostUser(std::string_view text) {
+  constexpr std::uint64_t kMost = UINT32_MAX - 1;
+  const auto parts = Split(text, ':');
+  const auto uid = ParseUint(parts[0], kMost);
+  const auto gid = parts.size() > 1 ? ParseUint(parts[1], kMost) : uid;
+  if (parts.size() > 2 || !uid || !gid || *uid == 0 || *gid == 0) {
+    return Error{.kind = ErrorKind::kRequest,
+                 .what = Quote(text) + ": expected UID or UID:GID, numbers above 0"};
+  }
+  return request::HostUser{.uid = static_cast<std::uint32_t>(*uid),
+                           .gid = static_cast<std::uint32_t>(*gid)};
+}
+
+Result<request::User> ReadUser(std::string_view text) {
+  const auto parts = Split(text, ':');
+  if (parts.size() > 2 || parts[0].empty() || (parts.size() == 2 && parts[1].empty())) {
+    return Error{.kind = ErrorKind::kRequest, .what = Quote(text) + ": expected USER or USER:GROUP"};
+  }
+  return request::User{.user = std::string(parts[0]),
+                       .group = parts.size() == 2 ? std::string(parts[1]) : std::string()};
+}
+
+Result<std::string> ReadTraceId(std::string_view text) {
+  constexpr std::string_view kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-";
+  if (text.size() <= kMaxTraceId && text.find_first_not_of(kAllowed) == std::string_view::npos) {
+    return std::string(text);
+  }
+  return Error{.kind = ErrorKind::kRequest,
+               .what = Quote(text) + ": expected 1 to 64 of A-Z a-z 0-9 . _ : -"};
+}
+
+Result<void> ReadLimits(const Raw& raw, request::RunRequest& request) {
+  request::Limits& limits = request.limits;
+  PLIMSOLL_TRY(ReadFlag<std::chrono::milliseconds>("--timeout", raw.timeout, ReadTime, limits.timeout));
+  PLIMSOLL_TRY(ReadFlag<std::chrono::milliseconds>("--kill-after", raw.kill_after, ParseDuration,
+                                                   limits.kill_after));
+  PLIMSOLL_TRY(
+      ReadFlag<std::chrono::milliseconds>("--cpu-time", raw.cpu_time, ReadTime, limits.cpu_time));
+  PLIMSOLL_TRY(ReadFlag<std::uint64_t>("--memory", raw.memory, ReadSize, limits.memory_bytes));
+  PLIMSOLL_TRY(ReadFlag<std::uint64_t>("--pids-limit", raw.pids, ReadPids, limits.pids));
+  PLIMSOLL_TRY(ReadFlag<double>("--cpus", raw.cpus, ReadCpus, limits.cpus));
+  PLIMSOLL_TRY(
+      ReadFlag<std::uint64_t>("--tmpfs-size", raw.tmpfs_size, ReadSize, limits.tmpfs_bytes));
+  return ReadFlag<std::uint64_t>("--output-limit", raw.output_limit, ParseBytes,
+                                 request.output_limit);
+}
+
+Result<void> ReadValues(const Raw& raw, request::RunRequest& request) {
+  request.image = raw.image;
+  request.workdir = raw.workdir;
+  for (const std::string& text : raw.volumes) {
+    PLIMSOLL_TRY_ASSIGN(request::Volume volume, ReadVolume(text));
+    request.volumes.push_back(std::move(volume));
+  }
+  PLIMSOLL_TRY(AddEnvironment(raw, request));
+  PLIMSOLL_TRY(ReadFlag<request::User>("--user", raw.user, ReadUser, request.user));
+  PLIMSOLL_TRY(
+      ReadFlag<request::HostUser>("--host-user", raw.host_user, ReadHostUser, request.host_user));
+  PLIMSOLL_TRY(ReadFlag<request::Tier>("--floor", raw.floor, ReadTier, request.floor));
+  PLIMSOLL_TRY(ReadFlag<std::string>("--trace-id", raw.trace_id, ReadTraceId, request.trace_id));
+  PLIMSOLL_TRY(ReadLimits(raw, request));
+  if (!raw.network.empty() && raw.network != "none") {
+    Error error = ValueError("--network", raw.network, "none");
+    error.hint = "the guest has no network; single routes of single APIs are opened by a grant";
+    return error;
+  }
+  return {};
+}
+
+void AddFileFlags(CLI::App& app, Raw& raw, request::RunRequest& request) {
+  app.add_option("--image", raw.image, "NAME[:TAG], NAME@sha256:..., oci:DIR[:TAG], oci-archive:FILE or "
+                                       "docker-archive:FILE; default: the embedded image");
+  app.add_option("-v,--volume", raw.volumes, "bind mount SRC:DST[:ro|rw], read-only by default")
+      ->take_all()->allow_extra_args(false);
+  app.add_flag("--volume-all", request.volume_all,
+               "in a writable volume, .git, .envrc and editor folders are writable too");
+  app.add_flag("--volume-sockets", request.volume_sockets,
+               "a socket, pipe or device may be a volume");
+  app.add_flag("--writable-root", request.writable_root,
+               "a throw-away layer over the read-only image");
+  app.add_option("--store", raw.store, "where images are kept; default $XDG_DATA_HOME/plimsoll");
+}
+
+void AddProcessFlags(CLI::App& app, Raw& raw, request::RunRequest& request) {
+  app.add_option("-e,--env", raw.environment, "set NAME=VALUE, or pass the caller's NAME on")
+      ->take_all()->allow_extra_args(false);
+  app.add_option("--env-file", raw.env_files, "variables from a file, one a line")
+      ->take_all()->allow_extra_args(false);
+  app.add_option("-w,--workdir", raw.workdir, "default: the image's, else /work");
+  app.add_option("-u,--user", raw.user, "UID[:GID] or names of the image; default: the image's, else 1000");
+  app.add_option("--host-user", raw.host_user,
+                 "only for root: UID[:GID] of the guest on the host; default 65534");
+  app.add_flag("-i,--interactive", request.interactive, "pass standard input on to the guest");
+  app.add_option("--network", raw.network, "none, the only value: the guest has no network");
+  app.add_option("--floor", raw.floor,
+                 "process, container, kernel or vm: refuse when this machine's tier is weaker");
+  app.add_option("--trace-id", raw.trace_id, "the caller's own id of the run");
+}
+
+void AddLimitFlags(CLI::App& app, Raw& raw, request::RunRequest& request) {
+  app.add_option("--timeout", raw.timeout, "wall time, such as 30s; default none");
+  app.add_option("--kill-after", raw.kill_after, "from TERM to KILL at a time limit; default 2s");
+  app.add_option("--cpu-time", raw.cpu_time, "processor time of all processes together");
+  app.add_option("--memory", raw.memory, "memory of all processes together; default half of the machine");
+  app.add_option("--pids-limit", raw.pids, "processes and threads; default 512");
+  app.add_option("--cpus", raw.cpus, "processors, such as 1.5");
+  app.add_option("--tmpfs-size", raw.tmpfs_size, "/work, /tmp, /run and /dev/shm together; default 64M");
+  app.add_flag("--require-limits", request.limits.require,
+               "refuse to run when a limit that was asked for cannot be enforced");
+  app.add_option("--output-limit", raw.output_limit,
+                 "bytes of each stream kept in the response; default 1M");
+}
+
+// Every flag with one value can come from the environment: --pids-limit from PLIMSOLL_PIDS_LIMIT.
+void NameVariables(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_items_expected_max() != 1 || option->get_lnames().empty()) continue;
+    std::string name = "PLIMSOLL_" + option->get_lnames()[0];
+    for (char& c : name) c = c == '-' ? '_' : static_cast<char>(std::toupper(c));
+    option->envname(name);
+  }
+}
+
+}  // namespace
+
+Result<ExecCommand> ParseExec(const std::vector<std::string>& words, bool is_plan) {
+  ExecCommand command;
+  Raw raw;
+  CLI::App app(is_plan ? "Prints the sandbox plan that exec would carry out, and runs nothing."
+                       : "Runs one command in a sandbox.",
+               is_plan ? "plimsoll plan" : "plimsoll exec");
+  SetUsage(app, "[FLAGS] [--] COMMAND [ARG...]");
+  AddFileFlags(app, raw, command.request);
+  AddProcessFlags(app, raw, command.request);
+  AddLimitFlags(app, raw, command.request);
+  app.add_flag("--json", command.request.json,
+               is_plan ? "the plan as JSON" : "one JSON document instead of the guest's streams");
+  app.add_flag("-q,--quiet", command.quiet, "errors only");
+
+  NameVariables(app);
+  std::vector<std::string> flags = words;
+  PLIMSOLL_TRY_ASSIGN(command.request.command, TakeOperands(app, flags));
+  PLIMSOLL_TRY_ASSIGN(const bool help, ParseFlags(app, std::move(flags)));
+  if (help) {
+    command.help = app.help();
+    return command;
+  }
+  command.store = raw.store;
+  PLIMSOLL_TRY(ReadValues(raw, command.request));
+  return command;
+}
+
+}  // namespace plimsoll::cli

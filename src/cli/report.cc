@@ -1,0 +1,23 @@
+#include "cli/report.h"
+
+#include <unistd.h>
+
+#include "sys/file.h"
+
+namespace plimsoll::cli {
+
+void PrintError(const Error& error) {
+  PrintNote(error.Message());
+  if (!error.hint.empty()) PrintNote("hint: " + error.hint);
+}
+
+void PrintNote(std::string_view text) {
+  const std::string line = "plimsoll: " + std::string(text) + "\n";
+  (void)sys::WriteAll(STDERR_FILENO, line, "standard error");  // nowhere else to complain
+}
+
+bool PrintAnswer(std::string_view text) {
+  return sys::WriteAll(STDOUT_FILENO, text, "standard output").has_value();
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,147 @@
+#include "cli/response.h"
+
+#include "base/text.h"
+#include "cli/exit_status.h"
+#include "json/writer.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using result::Cause;
+
+constexpr std::string_view RanName(result::Ran ran) {
+  switch (ran) {
+    case result::Ran::kYes:
+      return "yes";
+    case result::Ran::kNo:
+      return "no";
+    case result::Ran::kUnknown:
+      return "unknown";
+  }
+  return "unknown";
+}
+
+constexpr std::string_view OutcomeName(Cause cause) {
+  switch (cause) {
+    case Cause::kSetupFailed:
+    case Cause::kNotExecuted:
+      return "setup_failed";
+    case Cause::kTimedOut:
+      return "timed_out";
+    default:
+      return "completed";
+  }
+}
+
+// Who ended the run: the guest by itself, or the runner at a limit or a failure.
+constexpr std::string_view OriginName(Cause cause) {
+  return cause == Cause::kExited || cause == Cause::kSignalled ? "guest" : "runner";
+}
+
+void WriteStream(json::Writer& writer, std::string_view name, const result::Stream& stream) {
+  // A text that was cut in the middle of a character is no UTF-8 either, and reads back as base64.
+  const bool is_text = IsUtf8(stream.kept);
+  writer.Key(name).BeginObject();
+  writer.Member(is_text ? "text" : "base64", is_text ? stream.kept : Base64(stream.kept));
+  writer.Member("bytes", stream.bytes);
+  writer.Member("sha256", stream.sha256);
+  writer.Member("truncated", stream.truncated);
+  writer.EndObject();
+}
+
+void WriteStep(json::Writer& writer, const ResponseParts& parts, const result::RunResult& result) {
+  writer.BeginObject();
+  writer.Member("command", ShellJoin(parts.plan->command));
+  writer.Member("exit_code", ExitStatus(result));
+  writer.Member("signal", result.signal);
+  writer.Member("timed_out", result.cause == Cause::kTimedOut);
+  writer.Member("oom", result.cause == Cause::kOutOfMemory);
+  WriteStream(writer, "stdout", result.out);
+  WriteStream(writer, "stderr", result.err);
+  writer.EndObject();
+}
+
+void WriteProject(json::Writer& writer, const ResponseParts& parts,
+                  const result::RunResult& result) {
+  writer.Key("project").BeginObject();
+  writer.Member("outcome", OutcomeName(result.cause));
+  writer.Member("outcome_detail", result.error ? result.error->Message() : std::string());
+  writer.Member("artifacts_truncated", false);
+  writer.Key("steps").BeginArray();
+  if (result.ran == result::Ran::kYes) WriteStep(writer, parts, result);
+  writer.EndArray();
+  writer.Key("artifacts").BeginArray().EndArray();
+  writer.EndObject();
+}
+
+void WriteRefusal(json::Writer& writer, const result::RunResult& result) {
+  writer.Key("refusal");
+  if (result.cause != Cause::kSetupFailed || !result.error) {
+    writer.Null();
+    return;
+  }
+  writer.BeginObject();
+  writer.Member("reason", ReasonName(result.error->kind));
+  writer.Member("message", result.error->Message());
+  writer.Member("hint", result.error->hint);
+  writer.EndObject();
+}
+
+void WriteLimits(json::Writer& writer, const plan::SandboxPlan* plan) {
+  writer.Key("limits").BeginArray();
+  if (plan != nullptr) {
+    for (const plan::Limit& limit : plan->limits) {
+      writer.BeginObject();
+      writer.Member("name", limit.name);
+      writer.Member("value", limit.value);
+      writer.Member("mechanism", limit.mechanism);
+      writer.EndObject();
+    }
+  }
+  writer.EndArray();
+}
+
+void WriteUsage(json::Writer& writer, const result::ResourceUse& usage) {
+  writer.Key("usage").BeginObject();
+  writer.Member("cpu_ms", usage.cpu_ms);
+  writer.Member("peak_memory_bytes", usage.peak_memory_bytes);
+  writer.Member("wall_ms", usage.wall_ms);
+  writer.EndObject();
+}
+
+void WriteConfinement(json::Writer& writer, const ResponseParts& parts) {
+  writer.Key("confinement").BeginObject();
+  writer.Member("plan", parts.plan != nullptr ? "sha256:" + parts.plan->digest : std::string());
+  writer.Member("program", parts.policy != nullptr ? parts.policy->program_digest : "");
+  writer.EndObject();
+}
+
+}  // namespace
+
+std::string RunResponse(const ResponseParts& parts, const result::RunResult& result) {
+  constexpr int kProtocol = 2;
+  const bool has_image = parts.rootfs != nullptr;
+  json::Writer writer;
+  writer.BeginObject();
+  writer.Member("protocol", kProtocol);
+  writer.Member("sandbox", "native");
+  writer.Member("isolation", "container");
+  writer.Member("environment", has_image ? parts.rootfs->environment : std::string());
+  writer.Member("software_identity", has_image ? "oci-manifest:linux/amd64@" +
+                                                     parts.rootfs->manifest.ToString()
+                                               : std::string());
+  writer.Member("policy", parts.policy != nullptr ? parts.policy->digest : "");
+  writer.Member("trace_id", parts.request != nullptr ? parts.request->trace_id : std::string());
+  writer.Member("duration_ms", result.usage.wall_ms);
+  writer.Member("origin", OriginName(result.cause));
+  writer.Member("ran", RanName(result.ran));
+  WriteRefusal(writer, result);
+  WriteProject(writer, parts, result);
+  WriteLimits(writer, parts.plan);
+  WriteUsage(writer, result.usage);
+  WriteConfinement(writer, parts);
+  writer.EndObject();
+  return writer.Take() + "\n";
+}
+
+}  // namespace plimsoll::cli

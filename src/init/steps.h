@@ -1,0 +1,32 @@
+// What each step does. Every function carries one step out and returns 0 or the errno that stopped it.
+#pragma once
+
+#include "init/plan_view.h"
+
+namespace plimsoll::init {
+
+// What later steps need from earlier ones. -1: not there yet.
+struct State {
+  int scratch = -1;  // root directory of the scratch tmpfs
+  int root = -1;     // root directory of the guest's tree
+  int landlock = -1;
+  bool passed_used[64] = {};
+};
+
+// Mount steps (mounts.cc): kPrivateMounts to kPivotRoot.
+int DoMountStep(const PlanView& plan, const Step& step, State& state);
+
+// Everything about the process itself (identity.cc): limits, capabilities, names, the network.
+int DoIdentityStep(const PlanView& plan, const Step& step);
+
+// The guest's own steps up to the filter (guest.cc); kExec is ExecuteGuest.
+int DoGuestStep(const PlanView& plan, const Step& step, State& state);
+
+// True when nobody can read the report any more: the runner is gone.
+bool RunnerIsGone();
+
+// Empties the signal mask and executes the guest's program. Returns only when that fails: the errno,
+// and in `found` whether the file itself was there.
+int ExecuteGuest(const PlanView& plan, const Step& step, bool& found);
+
+}  // namespace plimsoll::init

@@ -1,0 +1,64 @@
+#include "launch/spawn.h"
+
+#include <fcntl.h>
+#include <linux/mount.h>
+
+#include <algorithm>
+
+#include "launch/child.h"
+#include "plan/plan_reader.h"
+#include "sys/file.h"
+
+// The init program, embedded by the build (scripts/build.cmake).
+extern "C" const char plimsoll_init_program[];
+extern "C" const char plimsoll_init_program_end[];
+
+namespace plimsoll::launch {
+namespace {
+
+using init::StepKind;
+
+std::string_view InitProgram() {
+  return {plimsoll_init_program,
+          static_cast<std::size_t>(plimsoll_init_program_end - plimsoll_init_program)};
+}
+
+// Index of the plan's step of this kind; every plan has each of the launch steps.
+std::uint32_t IndexOf(const std::vector<plan::StepView>& steps, StepKind kind) {
+  const auto found = std::find_if(steps.begin(), steps.end(),
+                                  [&](const plan::StepView& step) { return step.kind == kind; });
+  return static_cast<std::uint32_t>(found - steps.begin());
+}
+
+}  // namespace
+
+Result<Sandbox> Spawn(const plan::SandboxPlan& plan, const GuestStreams& streams, int cgroup_fd) {
+  PLIMSOLL_TRY_ASSIGN(const sys::UniqueFd program,
+                      sys::SealedMemfd("plimsoll-init", InitProgram(), true));
+  PLIMSOLL_TRY_ASSIGN(const sys::UniqueFd plan_fd,
+                      sys::SealedMemfd("plimsoll-plan", plan.bytes, false));
+  PLIMSOLL_TRY_ASSIGN(sys::Pipe report, sys::MakePipe());
+
+  std::vector<int> fds = {streams.in, streams.out, streams.err, report.write.Get(), plan_fd.Get()};
+  for (const sys::UniqueFd& mount : plan.passed) fds.push_back(mount.Get());
+  const std::vector<plan::StepView> steps = plan::ReadSteps(plan.bytes);
+  const std::uint32_t namespaces = IndexOf(steps, StepKind::kNamespaces);
+  const std::uint32_t id_map = IndexOf(steps, StepKind::kIdMap);
+  const std::uint32_t capabilities = IndexOf(steps, StepKind::kKeepCapabilities);
+  ChildTask task = {.uid_map = steps[id_map].text[0].data(),
+                    .gid_map = steps[id_map].text[1].data(),
+                    .capabilities = steps[capabilities].number[0],
+                    .id_map_step = id_map,
+                    .capabilities_step = capabilities,
+                    .exec_step = IndexOf(steps, StepKind::kExecuteInit),
+                    .report_fd = report.write.Get(),
+                    .init_fd = program.Get(),
+                    .fds = fds.data(),
+                    .fd_count = static_cast<int>(fds.size())};
+  auto child = sys::CloneVfork(steps[namespaces].number[0], cgroup_fd, BecomeInit, &task);
+  if (!child) return StepError(plan, namespaces, child.error().sys_errno);
+  if (::fcntl(report.read.Get(), F_SETFL, O_NONBLOCK) != 0) return sys::ErrnoError("fcntl");
+  return Sandbox{.init = *std::move(child), .report = std::move(report.read)};
+}
+
+}  // namespace plimsoll::launch

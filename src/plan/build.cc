@@ -1,0 +1,130 @@
+#include "plan/build.h"
+
+#include <linux/sched.h>
+
+#include "base/text.h"
+#include "crypto/sha256.h"
+#include "plan/draft.h"
+#include "sys/mount.h"
+
+namespace plimsoll::plan {
+namespace {
+
+using init::Phase;
+using init::StepKind;
+
+constexpr std::uint64_t kNamespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET |
+                                      CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+// What init needs: mounts and the host name (CAP_SYS_ADMIN, 21), the loopback device (CAP_NET_ADMIN,
+// 12), and the bounding set (CAP_SETPCAP, 8).
+constexpr std::uint64_t kInitCapabilities = 1U << 21U | 1U << 12U | 1U << 8U;
+constexpr std::uint64_t kGuestUmask = 022;
+
+constexpr request::Tier kMachineTier = request::Tier::kContainer;
+
+Result<void> CheckFloor(const Input& input) {
+  const auto& floor = input.request.floor;
+  if (!floor || *floor <= kMachineTier) return {};
+  return Error{.kind = ErrorKind::kIsolation,
+               .what = "--floor: this machine's tier is 'container', which is weaker than what was "
+                       "asked for",
+               .hint = "nothing was run; a tier of 'kernel' or 'vm' needs another runner"};
+}
+
+std::string OneIdMap(std::uint32_t inside, std::uint32_t outside) {
+  return std::to_string(inside) + " " + std::to_string(outside) + " 1\n";
+}
+
+// In the new namespaces, but still a copy of the runner: see launch/.
+void AddLaunch(Draft& draft) {
+  const sys::HostFacts& host = draft.input.host;
+  draft.writer.Add({.phase = Phase::kLaunch,
+                    .kind = StepKind::kNamespaces,
+                    .number = {kNamespaces}});
+  draft.writer.Add({.phase = Phase::kLaunch,
+                    .kind = StepKind::kIdMap,
+                    .text = {OneIdMap(draft.user.uid, host.uid),
+                             OneIdMap(draft.user.gid, host.gid)}});
+  draft.writer.Add({.phase = Phase::kLaunch,
+                    .kind = StepKind::kKeepCapabilities,
+                    .number = {kInitCapabilities}});
+  draft.writer.Add({.phase = Phase::kLaunch, .kind = StepKind::kExecuteInit});
+}
+
+void AddInit(Draft& draft, StepKind kind, std::uint64_t number = 0, std::string text = {}) {
+  draft.writer.Add({.phase = Phase::kInit,
+                    .kind = kind,
+                    .text = {std::move(text)},
+                    .number = {number}});
+}
+
+void AddGuest(Draft& draft, StepKind kind, std::string text = {}, std::string blob = {}) {
+  draft.writer.Add(
+      {.phase = Phase::kGuest, .kind = kind, .text = {std::move(text)}, .blob = std::move(blob)});
+}
+
+void AddExec(Draft& draft) {
+  const GuestProcess& process = draft.process;
+  std::string blob;
+  for (const std::string& argument : process.arguments) blob += argument + '\0';
+  for (const auto& [name, value] : process.environment) blob += name + "=" + value + '\0';
+  draft.writer.Add({.phase = Phase::kGuest,
+                    .kind = StepKind::kExec,
+                    .text = {process.search_path},
+                    .blob = std::move(blob),
+                    .number = {process.arguments.size(), process.environment.size()}});
+}
+
+std::string FilterBytes(const policy::Policy& policy) {
+  return {reinterpret_cast<const char*>(policy.program.data()), policy.program.size_bytes()};
+}
+
+// The order of the steps; src/init/README.md says which kernel rule forces each place.
+void AddSteps(Draft& draft) {
+  AddLaunch(draft);
+  AddInit(draft, StepKind::kDieWithRunner);
+  AddInit(draft, StepKind::kDefaultSignals);
+  AddMounts(draft);
+  AddInit(draft, StepKind::kHostname, 0, "plimsoll");
+  AddInit(draft, StepKind::kLoopbackUp);
+  AddInit(draft, StepKind::kPivotRoot);
+  AddLimits(draft);
+  AddInit(draft, StepKind::kUmask, kGuestUmask);
+  AddInit(draft, StepKind::kNoNewPrivileges);
+  AddInit(draft, StepKind::kDropCapabilities, draft.input.host.last_capability);
+  AddInit(draft, StepKind::kHideInit);
+  AddGuest(draft, StepKind::kNewSession);
+  AddGuest(draft, StepKind::kWorkingDirectory, draft.process.workdir);
+  AddLandlock(draft);
+  AddGuest(draft, StepKind::kCloseDescriptors);
+  AddGuest(draft, StepKind::kSeccomp, {}, FilterBytes(draft.input.policy));
+  AddExec(draft);
+}
+
+}  // namespace
+
+Result<SandboxPlan> Build(const Input& input) {
+  Draft draft{.input = input, .user = {}, .process = {}, .volumes = {}, .writer = {}, .plan = {}};
+  PLIMSOLL_TRY_ASSIGN(draft.user, ResolveUser(input));
+  PLIMSOLL_TRY_ASSIGN(draft.process, ResolveProcess(input));
+  PLIMSOLL_TRY_ASSIGN(draft.volumes, CheckVolumes(input));
+  PLIMSOLL_TRY(CheckFloor(input));
+  PLIMSOLL_TRY(DecideLimits(draft));
+  if (input.pass_mounts) {
+    PLIMSOLL_TRY_ASSIGN(sys::UniqueFd root, sys::CloneMount(input.rootfs.tree_path, false));
+    draft.plan.passed.push_back(std::move(root));
+  }
+  AddSteps(draft);
+  draft.plan.bytes = draft.writer.Finish();
+  if (draft.plan.bytes.size() > init::kMaxPlanBytes) {
+    return Error{.kind = ErrorKind::kRequest,
+                 .what = "the plan takes " + std::to_string(draft.plan.bytes.size()) +
+                         " bytes, more than " + std::to_string(init::kMaxPlanBytes),
+                 .hint = "shorten the arguments or the environment"};
+  }
+  draft.plan.digest = crypto::Sha256HexOf(draft.plan.bytes);
+  draft.plan.command = std::move(draft.process.arguments);
+  return std::move(draft.plan);
+}
+
+}  // namespace plimsoll::plan

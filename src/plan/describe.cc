@@ -1,0 +1,292 @@
+// Steps as text: one sentence a kind, made from the step's bytes and from nothing else.
+
+#include <linux/mount.h>
+#include <linux/sched.h>
+#include <sys/resource.h>
+
+#include <array>
+#include <charconv>
+#include <cstdio>
+
+#include "base/text.h"
+#include "crypto/sha256.h"
+#include "json/writer.h"
+#include "plan/plan_reader.h"
+
+namespace plimsoll::plan {
+namespace {
+
+using init::Phase;
+using init::StepKind;
+
+struct FlagName {
+  std::uint64_t flag;
+  std::string_view name;
+};
+
+constexpr std::array<FlagName, 7> kNamespaceNames = {{{CLONE_NEWUSER, "user"},
+                                                      {CLONE_NEWNS, "mount"},
+                                                      {CLONE_NEWPID, "pid"},
+                                                      {CLONE_NEWNET, "net"},
+                                                      {CLONE_NEWIPC, "ipc"},
+                                                      {CLONE_NEWUTS, "uts"},
+                                                      {CLONE_NEWCGROUP, "cgroup"}}};
+constexpr std::array<FlagName, 4> kAttributeNames = {{{MOUNT_ATTR_RDONLY, "ro"},
+                                                      {MOUNT_ATTR_NOSUID, "nosuid"},
+                                                      {MOUNT_ATTR_NODEV, "nodev"},
+                                                      {MOUNT_ATTR_NOEXEC, "noexec"}}};
+constexpr std::array<FlagName, 4> kLimitNames = {{{RLIMIT_NPROC, "nproc"},
+                                                  {RLIMIT_CORE, "core"},
+                                                  {RLIMIT_NOFILE, "nofile"},
+                                                  {RLIMIT_CPU, "cpu"}}};
+
+struct KindEntry {
+  StepKind kind;
+  std::string_view name;
+};
+constexpr std::array<KindEntry, 30> kKinds = {{
+    {StepKind::kNamespaces, "namespaces"},
+    {StepKind::kIdMap, "id-map"},
+    {StepKind::kKeepCapabilities, "keep-capabilities"},
+    {StepKind::kExecuteInit, "execute-init"},
+    {StepKind::kDieWithRunner, "die-with-runner"},
+    {StepKind::kPrivateMounts, "private-mounts"},
+    {StepKind::kScratch, "scratch"},
+    {StepKind::kMakeDirectory, "make-directory"},
+    {StepKind::kWriteFile, "write-file"},
+    {StepKind::kRoot, "root"},
+    {StepKind::kOverlayRoot, "overlay-root"},
+    {StepKind::kMountFilesystem, "mount-filesystem"},
+    {StepKind::kBind, "bind"},
+    {StepKind::kSetMountAttributes, "set-mount-attributes"},
+    {StepKind::kHostname, "hostname"},
+    {StepKind::kLoopbackUp, "loopback-up"},
+    {StepKind::kPivotRoot, "pivot-root"},
+    {StepKind::kResourceLimit, "resource-limit"},
+    {StepKind::kUmask, "umask"},
+    {StepKind::kNoNewPrivileges, "no-new-privileges"},
+    {StepKind::kDropCapabilities, "drop-capabilities"},
+    {StepKind::kHideInit, "hide-init"},
+    {StepKind::kDefaultSignals, "default-signals"},
+    {StepKind::kNewSession, "new-session"},
+    {StepKind::kWorkingDirectory, "working-directory"},
+    {StepKind::kLandlockRuleset, "landlock-ruleset"},
+    {StepKind::kLandlockRule, "landlock-rule"},
+    {StepKind::kLandlockRestrict, "landlock-restrict"},
+    {StepKind::kCloseDescriptors, "close-descriptors"},
+    {StepKind::kSeccomp, "seccomp"},
+}};
+
+template <std::size_t N>
+std::string FlagList(std::uint64_t flags, const std::array<FlagName, N>& names) {
+  std::string out;
+  for (const auto& [flag, name] : names) {
+    if ((flags & flag) == 0) continue;
+    if (!out.empty()) out += ' ';
+    out += name;
+  }
+  return out.empty() ? "none" : out;
+}
+
+std::string Attributes(std::uint64_t flags) { return " (" + FlagList(flags, kAttributeNames) + ")"; }
+
+std::string Number(std::uint64_t value, int base) {
+  std::array<char, 24> digits = {};
+  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value, base);
+  return (base == 16 ? "0x" : base == 8 ? "0" : "") + std::string(digits.data(), end);
+}
+
+std::string LimitName(std::uint64_t resource) {
+  for (const auto& [number, name] : kLimitNames) {
+    if (number == resource) return std::string(name);
+  }
+  return Number(resource, 10);
+}
+
+std::string BlobSummary(std::string_view blob) {
+  return std::to_string(blob.size()) + " bytes, sha256:" + crypto::Sha256HexOf(blob);
+}
+
+std::string WithoutNewline(std::string_view text) {
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  return Quote(text);
+}
+
+std::string DescribeBind(const StepView& step) {
+  constexpr std::array<std::string_view, 4> kFrom = {"host ", "scratch ", "root ", "descriptor "};
+  const std::string source = step.number[1] == init::kFromFd ? Number(step.number[3], 10)
+                                                             : Quote(step.text[1]);
+  std::string out = "bind " + std::string(kFrom[step.number[1] % kFrom.size()]) + source + " on " +
+                    Quote("/" + std::string(step.text[0])) + Attributes(step.number[0]);
+  if ((step.number[2] & init::kRecursive) != 0) out += ", with the mounts beneath it";
+  if (step.number[1] != init::kFromFd && step.number[3] != 0) {
+    out += ", inode " + Number(step.number[3], 10);
+  }
+  return out;
+}
+
+std::string DescribeExec(const StepView& step) {
+  std::vector<std::string> words;
+  for (const std::string_view word : Split(step.blob, '\0')) words.emplace_back(word);
+  words.pop_back();  // behind the last NUL
+  const auto split = words.begin() + static_cast<std::ptrdiff_t>(step.number[0]);
+  std::string out = "execute " + ShellJoin({words.begin(), split}) + " with PATH " +
+                    Quote(step.text[0]) + " and environment";
+  for (auto word = split; word != words.end(); ++word) out += " " + ShellQuote(*word);
+  return out;
+}
+
+std::string DescribeMount(const StepView& step) {
+  const std::string first = Quote(step.text[0]);
+  switch (step.kind) {
+    case StepKind::kPrivateMounts:
+      return "make every mount private";
+    case StepKind::kScratch:
+      return "mount a tmpfs for the run: " + std::string(step.text[0]);
+    case StepKind::kMakeDirectory:
+      return "make scratch directory " + first + " mode " + Number(step.number[0], 8);
+    case StepKind::kWriteFile:
+      return "write scratch file " + first + " mode " + Number(step.number[0], 8) + ": " +
+             BlobSummary(step.blob);
+    case StepKind::kRoot:
+      return "root from " +
+             (step.text[0].empty() ? "descriptor " + Number(step.number[1], 10) : first) +
+             Attributes(step.number[0]);
+    case StepKind::kOverlayRoot:
+      return "overlay on the root, upper " + first + Attributes(step.number[0]);
+    case StepKind::kMountFilesystem:
+      return "mount " + std::string(step.text[1]) + " on " + Quote("/" + std::string(step.text[0])) +
+             Attributes(step.number[0]) + ": " + std::string(step.text[2]);
+    case StepKind::kSetMountAttributes:
+      return "set mount attributes of " + Quote("/" + std::string(step.text[0])) +
+             Attributes(step.number[0]);
+    case StepKind::kPivotRoot:
+      return "make the new root '/' and detach the old one";
+    default:
+      return DescribeBind(step);
+  }
+}
+
+std::string DescribeOwnIdentity(const StepView& step) {
+  switch (step.kind) {
+    case StepKind::kNamespaces:
+      return "clone into new namespaces: " + FlagList(step.number[0], kNamespaceNames);
+    case StepKind::kIdMap:
+      return "deny setgroups, map uid " + WithoutNewline(step.text[0]) + " and gid " +
+             WithoutNewline(step.text[1]);
+    case StepKind::kKeepCapabilities:
+      return "keep capabilities " + Number(step.number[0], 16) + " for init";
+    case StepKind::kExecuteInit:
+      return "execute init from a sealed memfd";
+    case StepKind::kDieWithRunner:
+      return "end when the runner ends";
+    case StepKind::kHostname:
+      return "set the host name " + Quote(step.text[0]);
+    case StepKind::kLoopbackUp:
+      return "bring the loopback device up";
+    case StepKind::kResourceLimit:
+      return "limit " + LimitName(step.number[0]) + " to " + Number(step.number[1], 10) + ", at most " +
+             Number(step.number[2], 10);
+    case StepKind::kUmask:
+      return "set the umask to " + Number(step.number[0], 8);
+    case StepKind::kNoNewPrivileges:
+      return "set no_new_privs";
+    case StepKind::kDropCapabilities:
+      return "drop every capability, 0 to " + Number(step.number[0], 10);
+    case StepKind::kHideInit:
+      return "make init undumpable";
+    default:
+      return "set every signal to its default";
+  }
+}
+
+std::string DescribeGuest(const StepView& step) {
+  switch (step.kind) {
+    case StepKind::kNewSession:
+      return "start a session";
+    case StepKind::kWorkingDirectory:
+      return "change to directory " + Quote(step.text[0]);
+    case StepKind::kLandlockRuleset:
+      return "handle Landlock rights: files " + Number(step.number[0], 16) + ", network " +
+             Number(step.number[1], 16) + ", scopes " + Number(step.number[2], 16);
+    case StepKind::kLandlockRule:
+      return "allow Landlock rights " + Number(step.number[0], 16) + " beneath " + Quote(step.text[0]);
+    case StepKind::kLandlockRestrict:
+      return "enforce the Landlock rules";
+    case StepKind::kCloseDescriptors:
+      return "close every descriptor from 3 on";
+    case StepKind::kSeccomp:
+      return "load the system call filter: " + BlobSummary(step.blob);
+    default:
+      return DescribeExec(step);
+  }
+}
+
+std::string_view PhaseName(Phase phase) {
+  switch (phase) {
+    case Phase::kLaunch:
+      return "launch";
+    case Phase::kInit:
+      return "init";
+    case Phase::kGuest:
+      return "guest";
+  }
+  return "unknown";
+}
+
+bool IsMount(StepKind kind) {
+  return (kind >= StepKind::kPrivateMounts && kind <= StepKind::kSetMountAttributes) ||
+         kind == StepKind::kPivotRoot;
+}
+
+}  // namespace
+
+std::string_view KindName(StepKind kind) {
+  for (const auto& [known, name] : kKinds) {
+    if (known == kind) return name;
+  }
+  return "exec";
+}
+
+std::string Describe(const StepView& step) {
+  if (IsMount(step.kind)) return DescribeMount(step);
+  return step.phase == Phase::kGuest ? DescribeGuest(step) : DescribeOwnIdentity(step);
+}
+
+std::string DumpText(const std::string& bytes) {
+  std::string out;
+  std::string_view phase;
+  std::size_t index = 0;
+  for (const StepView& step : ReadSteps(bytes)) {
+    if (PhaseName(step.phase) != phase) {
+      phase = PhaseName(step.phase);
+      out += std::string(phase) + "\n";
+    }
+    std::string number = std::to_string(index++);
+    number.insert(0, 4 - std::min<std::size_t>(4, number.size()), ' ');
+    out += number + "  " + Describe(step) + "\n";
+  }
+  return out;
+}
+
+std::string DumpJson(const std::string& bytes, std::string_view digest) {
+  json::Writer writer(json::Writer::Style::kIndented);
+  writer.BeginObject();
+  writer.Member("digest", "sha256:" + std::string(digest));
+  writer.Member("bytes", bytes.size());
+  writer.Key("steps").BeginArray();
+  std::size_t index = 0;
+  for (const StepView& step : ReadSteps(bytes)) {
+    writer.BeginObject();
+    writer.Member("index", index++);
+    writer.Member("phase", PhaseName(step.phase));
+    writer.Member("kind", KindName(step.kind));
+    writer.Member("description", Describe(step));
+    writer.EndObject();
+  }
+  writer.EndArray();
+  writer.EndObject();
+  return writer.Take() + "\n";
+}
+
+}  // namespace plimsoll::plan

@@ -1,0 +1,88 @@
+// The guest's program: its arguments, its environment, and the directory it starts in.
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "plan/draft.h"
+
+namespace plimsoll::plan {
+namespace {
+
+constexpr std::string_view kDefaultPath =
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+constexpr std::string_view kDefaultWorkdir = "/work";
+
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+// Sets the variable in its first place, so that each name stands once.
+void Set(Environment& environment, std::string_view name, std::string_view value) {
+  const auto known = std::find_if(environment.begin(), environment.end(),
+                                  [&](const auto& variable) { return variable.first == name; });
+  if (known != environment.end()) {
+    known->second = value;
+  } else {
+    environment.emplace_back(name, value);
+  }
+}
+
+Environment MakeEnvironment(const Input& input, const std::string& workdir) {
+  Environment environment;
+  Set(environment, "PATH", kDefaultPath);
+  Set(environment, "HOME", kDefaultWorkdir);
+  Set(environment, "HOSTNAME", "plimsoll");
+  Set(environment, "PWD", workdir);
+  for (const auto& [name, value] : input.rootfs.config.env) Set(environment, name, value);
+  for (const auto& [name, value] : input.request.environment) Set(environment, name, value);
+  return environment;
+}
+
+// No text with a NUL can be an argument or a variable of a program.
+Result<void> RefuseNul(const GuestProcess& process) {
+  const auto has_nul = [](const std::string& text) { return text.find('\0') != std::string::npos; };
+  const auto& arguments = process.arguments;
+  if (const auto bad = std::find_if(arguments.begin(), arguments.end(), has_nul);
+      bad != arguments.end()) {
+    return Error{.kind = ErrorKind::kRequest,
+                 .what = "argument " + Quote(*bad) + " has a NUL byte"};
+  }
+  for (const auto& [name, value] : process.environment) {
+    if (has_nul(name) || has_nul(value) || name.find('=') != std::string::npos) {
+      return Error{.kind = ErrorKind::kRequest,
+                   .what = "environment variable " + Quote(name) +
+                           " has a NUL byte, or '=' in its name"};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<GuestProcess> ResolveProcess(const Input& input) {
+  const oci::ImageConfig& config = input.rootfs.config;
+  GuestProcess process;
+  process.arguments = input.request.command;
+  if (process.arguments.empty()) {
+    process.arguments = config.entrypoint;
+    process.arguments.insert(process.arguments.end(), config.cmd.begin(), config.cmd.end());
+  }
+  if (process.arguments.empty()) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .what = "no command was given and the image names none",
+                 .hint = "plimsoll exec [FLAGS] [--] COMMAND [ARG...]"};
+  }
+  process.workdir = !input.request.workdir.empty() ? input.request.workdir
+                    : !config.working_dir.empty()  ? config.working_dir
+                                                   : std::string(kDefaultWorkdir);
+  if (!process.workdir.starts_with('/')) {
+    return Error{.kind = ErrorKind::kRequest,
+                 .what = "--workdir " + Quote(process.workdir) + " is not an absolute path"};
+  }
+  process.environment = MakeEnvironment(input, process.workdir);
+  for (const auto& [name, value] : process.environment) {
+    if (name == "PATH") process.search_path = value;
+  }
+  PLIMSOLL_TRY(RefuseNul(process));
+  return process;
+}
+
+}  // namespace plimsoll::plan

@@ -1,0 +1,52 @@
+// The plan of one run: the bytes that init carries out, and what the runner does beside it.
+//
+// Everything is decided here, before the clone. The digest names the very bytes that init gets.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sys/unique_fd.h"
+
+namespace plimsoll::plan {
+
+// A limit of the run and what enforces it: "cgroup", "rlimit", "tmpfs", "timer", "runner", "watchdog"
+// (can be evaded by a hostile guest) or "not enforced".
+struct Limit {
+  std::string name;
+  std::string value;  // with its unit
+  std::string mechanism;
+  bool asked = false;  // by the user, not a default
+};
+
+// What the runner itself watches while the guest runs; absent: nothing to watch.
+struct Supervision {
+  std::optional<std::chrono::milliseconds> timeout;
+  std::chrono::milliseconds kill_after{2000};
+  std::optional<std::chrono::milliseconds> cpu_time;
+  std::optional<std::uint64_t> memory_bytes;  // watched; absent when a cgroup enforces it
+};
+
+// Values for a fresh cgroup of this run; empty texts are not written.
+struct CgroupPlan {
+  std::string parent;  // absolute path of the delegated group; empty: no group
+  std::string memory_max;
+  std::string pids_max;
+  std::string cpu_max;
+};
+
+struct SandboxPlan {
+  std::string bytes;   // init/wire.h
+  std::string digest;  // lower-case hex SHA-256 of `bytes`
+  std::vector<sys::UniqueFd> passed;  // detached mounts for init, in the plan's order
+  std::vector<Limit> limits;
+  Supervision supervision;
+  CgroupPlan cgroup;
+  std::vector<std::string> command;  // the argument vector of the guest
+  std::vector<std::string> warnings;  // sentences for the user; each says what is weaker
+};
+
+}  // namespace plimsoll::plan

@@ -1,0 +1,50 @@
+// What became of a run: who ended it, with what, what it wrote and what it used.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+
+namespace plimsoll::result {
+
+// Whether anything of the guest ran. kUnknown: init was killed before it could say.
+enum class Ran { kYes, kNo, kUnknown };
+
+// Why the run ended, the first cause that came up.
+enum class Cause {
+  kExited,       // the guest's first process exited with exit_code
+  kSignalled,    // it was ended by `signal`
+  kTimedOut,     // --timeout or --cpu-time
+  kOutOfMemory,  // the memory limit
+  kNotExecuted,  // the guest's program could not be executed: exit_code 126 or 127
+  kSetupFailed,  // plimsoll failed or refused: `error`
+};
+
+// One output stream of the guest.
+struct Stream {
+  std::string kept;         // its beginning, up to the output limit
+  std::uint64_t bytes = 0;  // all that the guest wrote
+  std::string sha256;       // of all of it, lower-case hexadecimal
+  bool truncated = false;   // more was written than was kept
+};
+
+struct ResourceUse {
+  std::uint64_t wall_ms = 0;
+  std::uint64_t cpu_ms = 0;             // user and system time of the sandbox's processes
+  std::uint64_t peak_memory_bytes = 0;  // cgroup: of the whole run; else of the largest process
+};
+
+struct RunResult {
+  Cause cause = Cause::kSetupFailed;
+  Ran ran = Ran::kNo;
+  int exit_code = 125;           // as the caller's exit status, see cli/exit_status.h
+  int signal = 0;                // that ended the guest's first process; 0: none
+  std::optional<Error> error;    // for kSetupFailed and kNotExecuted
+  Stream out;
+  Stream err;
+  ResourceUse usage;
+};
+
+}  // namespace plimsoll::result

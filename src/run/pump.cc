@@ -1,0 +1,103 @@
+#include "run/pump.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+namespace plimsoll::run {
+namespace {
+
+// Larger blocks fall out of the second-level cache and are slower.
+constexpr std::size_t kBlockBytes = std::size_t{64} << 10U;
+
+// Blocks until `fd` can take bytes, for a caller's descriptor that is in non-blocking mode.
+void WaitWritable(int fd) {
+  struct pollfd writable = {.fd = fd, .events = POLLOUT, .revents = 0};
+  (void)::poll(&writable, 1, -1);
+}
+
+bool WriteAll(int fd, const char* bytes, std::size_t size) {
+  while (size > 0) {
+    const ssize_t count = ::write(fd, bytes, size);
+    if (count > 0) {
+      bytes += count;
+      size -= static_cast<std::size_t>(count);
+    } else if (count < 0 && errno == EAGAIN) {
+      WaitWritable(fd);
+    } else if (count < 0 && errno != EINTR) {
+      return false;
+    }
+  }
+  return true;
+}
+
+ssize_t ReadSome(int fd, char* buffer, std::size_t size) {
+  for (;;) {
+    const ssize_t count = ::read(fd, buffer, size);
+    if (count >= 0 || (errno != EINTR && errno != EAGAIN)) return count;
+    if (errno == EAGAIN) {
+      struct pollfd readable = {.fd = fd, .events = POLLIN, .revents = 0};
+      (void)::poll(&readable, 1, -1);
+    }
+  }
+}
+
+}  // namespace
+
+OutputPump::OutputPump(sys::UniqueFd source, int forward_fd, std::uint64_t keep)
+    : source_(std::move(source)), forward_fd_(forward_fd), keep_(keep) {}
+
+void OutputPump::Start() {
+  if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
+}
+
+result::Stream OutputPump::Finish() {
+  if (thread_.joinable()) {
+    thread_.join();
+  } else {
+    Run();
+  }
+  stream_.sha256 = hash_.FinishHex();
+  stream_.truncated = stream_.bytes > stream_.kept.size();
+  return std::move(stream_);
+}
+
+void OutputPump::Run() {
+  std::array<char, kBlockBytes> buffer;
+  for (;;) {
+    const ssize_t count = ReadSome(source_.Get(), buffer.data(), buffer.size());
+    if (count <= 0) break;
+    const auto size = static_cast<std::size_t>(count);
+    Take(buffer.data(), size);
+    // A reader that has left is the guest's business: closing our end gives it the SIGPIPE that it
+    // would have had without us.
+    if (forward_fd_ >= 0 && !WriteAll(forward_fd_, buffer.data(), size)) break;
+  }
+  source_.Reset();
+}
+
+void OutputPump::Take(const char* bytes, std::size_t size) {
+  hash_.Update(bytes, size);
+  stream_.bytes += size;
+  const std::uint64_t room = keep_ - std::min<std::uint64_t>(keep_, stream_.kept.size());
+  stream_.kept.append(bytes, static_cast<std::size_t>(std::min<std::uint64_t>(room, size)));
+}
+
+InputPump::InputPump(int source_fd, sys::UniqueFd sink) {
+  std::thread([source_fd, owned = std::move(sink)]() mutable {
+    std::array<char, kBlockBytes> buffer;
+    for (;;) {
+      const ssize_t count = ReadSome(source_fd, buffer.data(), buffer.size());
+      if (count <= 0 ||
+          !WriteAll(owned.Get(), buffer.data(), static_cast<std::size_t>(count))) {
+        return;
+      }
+    }
+  }).detach();
+}
+
+}  // namespace plimsoll::run

@@ -1,0 +1,48 @@
+// Copies one of the guest's streams to the caller, hashing it and keeping its beginning.
+#pragma once
+
+#include <cstdint>
+#include <thread>
+
+#include "crypto/sha256.h"
+#include "result/run_result.h"
+#include "sys/unique_fd.h"
+
+namespace plimsoll::run {
+
+// A stream of the guest and the thread that empties it. The thread starts with the first bytes, so that
+// a silent stream costs none. What is hashed is what is forwarded: bytes are read into a buffer of our
+// own first, since pages that a guest splices into a pipe may change later.
+class OutputPump {
+ public:
+  // Takes the read end of the guest's pipe; `forward_fd` is where bytes go, or -1, and is not owned.
+  OutputPump(sys::UniqueFd source, int forward_fd, std::uint64_t keep);
+
+  // For poll(2), while the thread has not been started; -1 afterwards.
+  int PollFd() const { return thread_.joinable() ? -1 : source_.Get(); }
+  // Starts the thread: bytes or the end of the stream are there.
+  void Start();
+  // Waits until the stream has ended and everything is forwarded; what came of it. Call once.
+  result::Stream Finish();
+
+ private:
+  void Run();
+  void Take(const char* bytes, std::size_t size);
+
+  sys::UniqueFd source_;
+  int forward_fd_;
+  std::uint64_t keep_;
+  crypto::Sha256 hash_;
+  result::Stream stream_;
+  std::thread thread_;
+};
+
+// Feeds the caller's standard input to the guest. The thread is left behind when the process ends, for a
+// read from a terminal cannot be called off.
+class InputPump {
+ public:
+  // Starts copying from `source_fd` (not owned) to the guest's pipe until either side ends.
+  InputPump(int source_fd, sys::UniqueFd sink);
+};
+
+}  // namespace plimsoll::run

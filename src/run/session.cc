@@ -1,0 +1,304 @@
+#include "run/session.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "base/text.h"
+#include "launch/spawn.h"
+#include "run/pump.h"
+#include "run/signals.h"
+#include "run/watchdog.h"
+#include "sys/file.h"
+
+namespace plimsoll::run {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using result::Cause;
+using result::Ran;
+
+// Between two looks of the watchdog: the most that a limit is overrun by.
+constexpr std::chrono::milliseconds kWatchInterval{10};
+constexpr int kNotFound = 127;
+constexpr int kNotExecutable = 126;
+
+// The guest's ends of its streams, and ours.
+struct Streams {
+  sys::UniqueFd guest_in;
+  sys::UniqueFd guest_out;
+  sys::UniqueFd guest_err;
+  sys::UniqueFd in;
+  sys::UniqueFd out;
+  sys::UniqueFd err;
+};
+
+// Always pipes or a /dev/null of our own: an inherited descriptor would let the guest open the host's
+// file anew through /proc/self/fd.
+Result<Streams> MakeStreams(bool interactive) {
+  Streams streams;
+  if (interactive) {
+    PLIMSOLL_TRY_ASSIGN(sys::Pipe in, sys::MakePipe());
+    streams.guest_in = std::move(in.read);
+    streams.in = std::move(in.write);
+  } else {
+    PLIMSOLL_TRY_ASSIGN(streams.guest_in, sys::Open("/dev/null", O_RDONLY));
+  }
+  PLIMSOLL_TRY_ASSIGN(sys::Pipe out, sys::MakePipe());
+  streams.guest_out = std::move(out.write);
+  streams.out = std::move(out.read);
+  PLIMSOLL_TRY_ASSIGN(sys::Pipe err, sys::MakePipe());
+  streams.guest_err = std::move(err.write);
+  streams.err = std::move(err.read);
+  return streams;
+}
+
+std::uint64_t Milliseconds(const timeval& time) {
+  return static_cast<std::uint64_t>(time.tv_sec) * 1000 +
+         static_cast<std::uint64_t>(time.tv_usec) / 1000;
+}
+
+// A run in progress. Its members are what the events change.
+class Session {
+ public:
+  Session(const plan::SandboxPlan& plan, launch::Sandbox sandbox, sys::UniqueFd signals,
+          Streams streams, const Options& options)
+      : plan_(plan),
+        sandbox_(std::move(sandbox)),
+        signals_(std::move(signals)),
+        out_(std::move(streams.out), options.forward_output ? STDOUT_FILENO : -1,
+             options.output_limit),
+        err_(std::move(streams.err), options.forward_output ? STDERR_FILENO : -1,
+             options.output_limit),
+        watchdog_(sandbox_.init.pid),
+        started_(Clock::now()) {
+    const plan::Supervision& watched = plan.supervision;
+    if (watched.timeout) stop_at_ = started_ + *watched.timeout;
+    if (watched.cpu_time || watched.memory_bytes) look_at_ = started_ + kWatchInterval;
+    if (options.interactive) InputPump(STDIN_FILENO, std::move(streams.in));
+  }
+
+  result::RunResult Run() {
+    while (!ended_) WaitForEvent();
+    ReadReports();
+    return Conclude();
+  }
+
+ private:
+  void WaitForEvent() {
+    std::array<struct pollfd, 4> events = {{{sandbox_.init.pidfd.Get(), POLLIN, 0},
+                                            {signals_.Get(), POLLIN, 0},
+                                            {out_.PollFd(), POLLIN, 0},
+                                            {err_.PollFd(), POLLIN, 0}}};
+    const auto wait = TimeToNextDeadline();
+    if (::ppoll(events.data(), events.size(), wait ? &*wait : nullptr, nullptr) < 0) return;
+    if (events[2].revents != 0) out_.Start();
+    if (events[3].revents != 0) err_.Start();
+    if (events[1].revents != 0) ForwardSignals();
+    ended_ = events[0].revents != 0;
+    if (!ended_) CheckDeadlines();
+  }
+
+  std::optional<timespec> TimeToNextDeadline() const {
+    const auto next = std::min({stop_at_, kill_at_, look_at_});
+    if (next == Clock::time_point::max()) return std::nullopt;
+    const auto left = std::max(next - Clock::now(), Clock::duration::zero());
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+    return timespec{.tv_sec = seconds.count(),
+                    .tv_nsec = std::chrono::nanoseconds(left - seconds).count()};
+  }
+
+  void CheckDeadlines() {
+    const auto now = Clock::now();
+    if (now >= kill_at_) return Kill();
+    if (now >= stop_at_) Stop(Cause::kTimedOut);
+    if (now >= look_at_) Look(now);
+  }
+
+  // TERM to every process of the sandbox, and KILL after the grace.
+  void Stop(Cause cause) {
+    if (!stopped_for_) stopped_for_ = cause;
+    stop_at_ = Clock::time_point::max();
+    kill_at_ = std::min(kill_at_, Clock::now() + plan_.supervision.kill_after);
+    Signal(init::kTerminateAllSignal);
+  }
+
+  void Kill() {
+    kill_at_ = Clock::time_point::max();
+    Signal(SIGKILL);  // process 1 dies, and with it every process of its pid namespace
+  }
+
+  void Look(Clock::time_point now) {
+    look_at_ = now + kWatchInterval;
+    const auto usage = watchdog_.Measure(false);
+    if (!usage) return;
+    const plan::Supervision& watched = plan_.supervision;
+    if (watched.cpu_time && usage->cpu >= *watched.cpu_time && !stopped_for_) {
+      Stop(Cause::kTimedOut);
+    }
+    if (!watched.memory_bytes || usage->memory_bytes <= *watched.memory_bytes) return;
+    const auto exact = watchdog_.Measure(true);
+    if (exact && exact->memory_bytes > *watched.memory_bytes) {
+      stopped_for_ = Cause::kOutOfMemory;
+      Kill();
+    }
+  }
+
+  void ForwardSignals() {
+    while (const int number = NextSignal(signals_.Get())) Signal(number);
+  }
+
+  void Signal(int number) {
+    // A sandbox that has ended meanwhile is what we wanted.
+    (void)::syscall(SYS_pidfd_send_signal, sandbox_.init.pidfd.Get(), number, nullptr, 0);
+  }
+
+  void ReadReports() {
+    init::Report report = {};
+    while (::read(sandbox_.report.Get(), &report, sizeof report) ==
+           static_cast<ssize_t>(sizeof report)) {
+      switch (report.kind) {
+        case init::ReportKind::kStepFailed:
+          failed_ = report;
+          break;
+        case init::ReportKind::kNotExecuted:
+          not_executed_ = report;
+          break;
+        case init::ReportKind::kStarted:
+          began_ = true;
+          break;
+        case init::ReportKind::kExited:
+          wait_status_ = static_cast<int>(report.value);
+          break;
+      }
+    }
+  }
+
+  result::RunResult Conclude() {
+    result::RunResult result;
+    struct rusage use = {};
+    siginfo_t info = {};
+    (void)::syscall(SYS_waitid, P_PIDFD, sandbox_.init.pidfd.Get(), &info, WEXITED, &use);
+    result.out = out_.Finish();
+    result.err = err_.Finish();
+    result.usage.wall_ms = static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - started_).count());
+    result.usage.cpu_ms = Milliseconds(use.ru_utime) + Milliseconds(use.ru_stime);
+    result.usage.peak_memory_bytes = static_cast<std::uint64_t>(use.ru_maxrss) * 1024;
+    DecideOutcome(result);
+    return result;
+  }
+
+  // The first cause wins: a limit that ended the run goes before the signal it was ended with.
+  void DecideOutcome(result::RunResult& result) const {
+    result.ran = began_ ? Ran::kYes : Ran::kNo;
+    if (failed_) return SetUpFailed(result);
+    if (not_executed_) return NotExecuted(result);
+    if (wait_status_ && WIFSIGNALED(*wait_status_)) result.signal = WTERMSIG(*wait_status_);
+    if (stopped_for_) {
+      result.cause = *stopped_for_;
+      if (!wait_status_) result.signal = SIGKILL;
+    } else if (!wait_status_) {
+      InitKilled(result);
+    } else if (result.signal != 0) {
+      result.cause = Cause::kSignalled;
+    } else {
+      result.cause = Cause::kExited;
+      result.exit_code = WEXITSTATUS(*wait_status_);
+    }
+  }
+
+  void SetUpFailed(result::RunResult& result) const {
+    result.cause = Cause::kSetupFailed;
+    result.error = launch::StepError(plan_, failed_->value, static_cast<int>(failed_->detail));
+  }
+
+  void NotExecuted(result::RunResult& result) const {
+    const int number = static_cast<int>(not_executed_->value);
+    const bool found = not_executed_->detail != 0;
+    result.cause = Cause::kNotExecuted;
+    result.exit_code = found && number != ENOENT ? kNotExecutable : kNotFound;
+    Error error{.kind = ErrorKind::kRequest,
+                .what = "execute " + Quote(plan_.command[0]),
+                .sys_errno = number};
+    if (found && number == ENOENT) {
+      error.hint = "the file exists; the interpreter that it names does not";
+    } else if (!found && plan_.command[0].find('/') == std::string::npos) {
+      error.what = Quote(plan_.command[0]) + " is in no directory of the guest's PATH";
+      error.sys_errno = 0;
+    } else if (number == ENOEXEC) {
+      error.hint = "the file is neither a program of this machine nor a script with a '#!' line";
+    }
+    result.error = std::move(error);
+  }
+
+  // Someone outside killed process 1; when it had not reported yet, nobody knows whether the guest ran.
+  void InitKilled(result::RunResult& result) const {
+    result.cause = Cause::kSignalled;
+    result.ran = began_ ? Ran::kYes : Ran::kUnknown;
+    result.signal = SIGKILL;
+    result.error = Error{.kind = ErrorKind::kHost,
+                         .what = "the sandbox was killed from outside before its command ended"};
+  }
+
+  const plan::SandboxPlan& plan_;
+  launch::Sandbox sandbox_;
+  sys::UniqueFd signals_;
+  OutputPump out_;
+  OutputPump err_;
+  Watchdog watchdog_;
+  Clock::time_point started_;
+
+  Clock::time_point stop_at_ = Clock::time_point::max();
+  Clock::time_point kill_at_ = Clock::time_point::max();
+  Clock::time_point look_at_ = Clock::time_point::max();
+  bool ended_ = false;
+  std::optional<Cause> stopped_for_;
+
+  std::optional<init::Report> failed_;
+  std::optional<init::Report> not_executed_;
+  bool began_ = false;
+  std::optional<int> wait_status_;
+};
+
+result::RunResult Refused(Error error) {
+  result::RunResult result;
+  result.error = std::move(error);
+  return result;
+}
+
+}  // namespace
+
+result::RunResult Execute(const plan::SandboxPlan& plan, const Options& options) {
+  auto signals = TakeSignals();
+  if (!signals) return Refused(std::move(signals).error());
+  auto streams = MakeStreams(options.interactive);
+  if (!streams) return Refused(std::move(streams).error());
+  auto sandbox = launch::Spawn(plan,
+                               {.in = streams->guest_in.Get(),
+                                .out = streams->guest_out.Get(),
+                                .err = streams->guest_err.Get()},
+                               -1);
+  if (!sandbox) return Refused(std::move(sandbox).error());
+  // Only now: the child of an undumpable process could not have written its id maps.
+  (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);  // cannot fail with 0
+  streams->guest_in.Reset();
+  streams->guest_out.Reset();
+  streams->guest_err.Reset();
+  return std::make_unique<Session>(plan, *std::move(sandbox), *std::move(signals),
+                                   *std::move(streams), options)
+      ->Run();
+}
+
+}  // namespace plimsoll::run
