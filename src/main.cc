@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "cli/exec_options.h"
 #include "cli/exit_status.h"
-#include "cli/image_commands.h"
 #include "cli/paths.h"
 #include "cli/report.h"
 #include "cli/response.h"
@@ -137,7 +136,6 @@ int Dispatch(const Words& words) {
   const std::string first = words.empty() ? "" : words[0];
   const Words rest(words.begin() + (words.empty() ? 0 : 1), words.end());
   if (first == "exec" || first == "plan") return RunOne(rest, first == "plan");
-  if (first == "image") return cli::RunImageCommand(rest);
   if (first == "-h" || first == "--help" || first == "help") return cli::PrintAnswer(kUsage) ? 0 : 125;
   if (first == "--version") {
     return cli::PrintAnswer("plimsoll " PLIMSOLL_VERSION "\n") ? 0 : cli::kRunnerFailed;

@@ -102,6 +102,18 @@ int Reap(long guest) {
   }
 }
 
+// The largest resident set among the processes that were reaped, in KiB; 0 when it cannot be told.
+uint32_t PeakKilobytes() {
+  constexpr int kChildren = -1;
+  struct {
+    int64_t times[4];
+    int64_t max_rss;
+    int64_t rest[13];
+  } usage = {};
+  if (Syscall(__NR_getrusage, kChildren, &usage) < 0) return 0;
+  return static_cast<uint32_t>(usage.max_rss);
+}
+
 // Signals for the guest come from the runner, whose pid reads 0 in here; those that the guest's own
 // processes send to process 1 are dropped.
 void Forward(int signal, const siginfo_t& info, long guest) {
@@ -122,7 +134,7 @@ void Forward(int signal, const siginfo_t& info, long guest) {
     if (signal == SIGCHLD) {
       const int status = Reap(guest);
       if (status == kNotGuest) continue;
-      Send(ReportKind::kExited, static_cast<uint32_t>(status), 0);
+      Send(ReportKind::kExited, static_cast<uint32_t>(status), PeakKilobytes());
       Exit(0);
     }
     if (signal > 0) Forward(static_cast<int>(signal), info, guest);

@@ -116,7 +116,8 @@ enum class ReportKind : uint32_t {
   kStepFailed = 1,   // value: step index, detail: errno
   kNotExecuted = 2,  // value: errno of execve, detail: 1 when the file itself was found
   kStarted = 3,      // the guest's program has begun
-  kExited = 4,       // value: wait status of the guest's first process
+  kExited = 4,       // value: wait status of the guest's first process, detail: KiB that the largest
+                     // of the reaped processes had resident
 };
 
 struct Report {

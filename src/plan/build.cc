@@ -18,6 +18,9 @@ constexpr std::uint64_t kNamespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID
 // What init needs: mounts and the host name (CAP_SYS_ADMIN, 21), the loopback device (CAP_NET_ADMIN,
 // 12), and the bounding set (CAP_SETPCAP, 8).
 constexpr std::uint64_t kInitCapabilities = 1U << 21U | 1U << 12U | 1U << 8U;
+// An overlay works with the rights of whoever mounted it, and its work directory has mode 0: CAP_CHOWN
+// (0), CAP_DAC_OVERRIDE (1) and CAP_FOWNER (3), over nothing but the caller's own id.
+constexpr std::uint64_t kOverlayCapabilities = 1U << 0U | 1U << 1U | 1U << 3U;
 constexpr std::uint64_t kGuestUmask = 022;
 
 constexpr request::Tier kMachineTier = request::Tier::kContainer;
@@ -47,7 +50,7 @@ void AddLaunch(Draft& draft) {
                              OneIdMap(draft.user.gid, host.gid)}});
   draft.writer.Add({.phase = Phase::kLaunch,
                     .kind = StepKind::kKeepCapabilities,
-                    .number = {kInitCapabilities}});
+                    .number = {kInitCapabilities | (NeedsOverlay(draft) ? kOverlayCapabilities : 0)}});
   draft.writer.Add({.phase = Phase::kLaunch, .kind = StepKind::kExecuteInit});
 }
 
@@ -101,6 +104,19 @@ void AddSteps(Draft& draft) {
   AddExec(draft);
 }
 
+// The image's tree as a detached mount. An overlay copies a file up only when it can keep its owner, so
+// root's files must then appear as the guest's own.
+Result<sys::UniqueFd> PassedRoot(const Draft& draft) {
+  PLIMSOLL_TRY_ASSIGN(sys::UniqueFd root, sys::CloneMount(draft.input.rootfs.tree_path, false));
+  if (!NeedsOverlay(draft)) return root;
+  auto shown = sys::ShowRootAs(root, draft.input.host.uid, draft.input.host.gid);
+  if (shown) return root;
+  Error error = std::move(shown).error().In("a writable layer over a root that root owns");
+  error.hint = "the store's file system or this kernel has no id-mapped mounts; run it as an ordinary "
+               "user, or keep the store elsewhere with --store";
+  return error;
+}
+
 }  // namespace
 
 Result<SandboxPlan> Build(const Input& input) {
@@ -111,7 +127,7 @@ Result<SandboxPlan> Build(const Input& input) {
   PLIMSOLL_TRY(CheckFloor(input));
   PLIMSOLL_TRY(DecideLimits(draft));
   if (input.pass_mounts) {
-    PLIMSOLL_TRY_ASSIGN(sys::UniqueFd root, sys::CloneMount(input.rootfs.tree_path, false));
+    PLIMSOLL_TRY_ASSIGN(sys::UniqueFd root, PassedRoot(draft));
     draft.plan.passed.push_back(std::move(root));
   }
   AddSteps(draft);

@@ -59,6 +59,9 @@ void AddMounts(Draft& draft);                                                   
 void AddLimits(Draft& draft);                                                    // limits.cc
 void AddLandlock(Draft& draft);                                                  // landlock.cc
 
+// True when the root needs a layer over the image: for --writable-root, or for a mount point.
+bool NeedsOverlay(const Draft& draft);
+
 // True when `path` is, or lies beneath, one of our own writable directories (/work, /tmp, /run,
 // /dev/shm).
 bool IsInScratch(std::string_view path);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "plan/draft.h"
 
 namespace plimsoll::plan {
@@ -70,12 +71,6 @@ void Bind(Draft& draft, std::string_view target, std::string source, init::BindF
   Add(draft, StepKind::kBind, {Relative(target), std::move(source)}, {attributes, from});
 }
 
-bool NeedsOverlay(const Draft& draft) {
-  return draft.input.request.writable_root ||
-         std::any_of(draft.volumes.begin(), draft.volumes.end(),
-                     [](const CheckedVolume& volume) { return volume.needs_mount_point; });
-}
-
 // One tmpfs for everything that the guest may write, so that there is one budget, and for what is
 // generated for this run.
 void AddScratch(Draft& draft) {
@@ -91,21 +86,20 @@ void AddScratch(Draft& draft) {
   }
 }
 
-// Makes the mount point of a volume in the overlay's upper layer, parents first.
-void AddMountPoint(Draft& draft, const CheckedVolume& volume, std::vector<std::string>& made) {
-  const std::string path = "upper" + volume.target;
-  for (std::size_t at = path.find('/', 6); at <= path.size(); at = path.find('/', at + 1)) {
-    const bool last = at == std::string::npos;
-    const std::string part = path.substr(0, at);
-    if (std::find(made.begin(), made.end(), part) == made.end()) {
-      made.push_back(part);
-      if (last && !volume.is_directory) {
-        WriteFile(draft, part, {});
-      } else {
-        MakeDirectory(draft, part, 0755);
-      }
+// Makes a mount point in the scratch: `base` is there, and every part of `below` ("a/b/c") is made unless
+// an earlier volume has made it; the last one is a file when the volume is one.
+void MakePoint(Draft& draft, std::string base, std::string_view below, bool is_directory,
+               std::vector<std::string>& made) {
+  const auto parts = Split(below, '/');
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    base += "/" + std::string(parts[i]);
+    if (std::find(made.begin(), made.end(), base) != made.end()) continue;
+    made.push_back(base);
+    if (i + 1 == parts.size() && !is_directory) {
+      WriteFile(draft, base, {});
+    } else {
+      MakeDirectory(draft, base, 0755);
     }
-    if (last) return;
   }
 }
 
@@ -117,7 +111,8 @@ void AddRoot(Draft& draft) {
   MakeDirectory(draft, "overlay", 0700);
   std::vector<std::string> made;
   for (const CheckedVolume& volume : draft.volumes) {
-    if (volume.needs_mount_point) AddMountPoint(draft, volume, made);
+    if (!volume.needs_mount_point) continue;
+    MakePoint(draft, "upper", Relative(volume.target), volume.is_directory, made);
   }
   Add(draft, StepKind::kOverlayRoot, {"upper", "overlay"},
       {draft.input.request.writable_root ? kQuiet : kReadOnly});
@@ -179,20 +174,7 @@ void MakePointInScratch(Draft& draft, const CheckedVolume& volume, std::vector<s
   for (const ScratchDirectory& directory : kScratchDirectories) {
     const std::string prefix = std::string(directory.target) + "/";
     if (volume.inside_volume || !volume.target.starts_with(prefix)) continue;
-    std::string path = directory.name;
-    const std::string rest = volume.target.substr(prefix.size());
-    for (std::size_t start = 0; start <= rest.size();) {
-      const std::size_t end = std::min(rest.find('/', start), rest.size());
-      path += "/" + rest.substr(start, end - start);
-      start = end + 1;
-      if (std::find(made.begin(), made.end(), path) != made.end()) continue;
-      made.push_back(path);
-      if (end == rest.size() && !volume.is_directory) {
-        WriteFile(draft, path, {});
-      } else {
-        MakeDirectory(draft, path, 0755);
-      }
-    }
+    MakePoint(draft, directory.name, volume.target.substr(prefix.size()), volume.is_directory, made);
   }
 }
 
@@ -218,6 +200,12 @@ void AddVolumes(Draft& draft) {
 }
 
 }  // namespace
+
+bool NeedsOverlay(const Draft& draft) {
+  return draft.input.request.writable_root ||
+         std::any_of(draft.volumes.begin(), draft.volumes.end(),
+                     [](const CheckedVolume& volume) { return volume.needs_mount_point; });
+}
 
 bool IsInScratch(std::string_view path) {
   return std::any_of(kScratchDirectories.begin(), kScratchDirectories.end(),

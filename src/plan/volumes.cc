@@ -120,6 +120,15 @@ Result<void> RefuseSpecialFile(const Input& input, const std::string& source, mo
                .hint = "--volume-sockets allows it, and the guest can then talk to what is behind it"};
 }
 
+// Root gives its ids up, so what the guest would write belongs to an id that the user did not name.
+Result<void> RefuseWritableForRoot(const Input& input, const CheckedVolume& volume) {
+  if (!volume.writable || !input.pass_mounts || input.request.host_user) return {};
+  return Error{.kind = ErrorKind::kPermission,
+               .what = "--volume " + Quote(volume.source) + " is writable and the caller is root",
+               .hint = "name the owner of the folder with --host-user UID[:GID], or run plimsoll as "
+                       "that user"};
+}
+
 // Whether the image has the mount point; a symbolic link on the way or at the end is refused.
 Result<void> LookForMountPoint(const Input& input, CheckedVolume& volume) {
   if (IsInScratch(volume.target)) return {};
@@ -175,6 +184,7 @@ Result<CheckedVolume> CheckVolume(const Input& input, const request::Volume& vol
   checked.is_directory = S_ISDIR(status.st_mode);
   checked.inode = status.st_ino;
   PLIMSOLL_TRY(RefuseSpecialFile(input, checked.source, status.st_mode));
+  PLIMSOLL_TRY(RefuseWritableForRoot(input, checked));
   PLIMSOLL_TRY(RefuseGuarded(input, checked.source, {status.st_dev, status.st_ino}));
   PLIMSOLL_TRY(LookForMountPoint(input, checked));
   checked.read_only = EntriesThatStayReadOnly(input, checked);

@@ -33,7 +33,7 @@ struct Stream {
 struct ResourceUse {
   std::uint64_t wall_ms = 0;
   std::uint64_t cpu_ms = 0;             // user and system time of the sandbox's processes
-  std::uint64_t peak_memory_bytes = 0;  // cgroup: of the whole run; else of the largest process
+  std::uint64_t peak_memory_bytes = 0;  // the largest process, or more where the watchdog saw more
 };
 
 struct RunResult {

@@ -143,6 +143,7 @@ class Session {
     look_at_ = now + kWatchInterval;
     const auto usage = watchdog_.Measure(false);
     if (!usage) return;
+    peak_memory_bytes_ = std::max(peak_memory_bytes_, usage->memory_bytes);
     const plan::Supervision& watched = plan_.supervision;
     if (watched.cpu_time && usage->cpu >= *watched.cpu_time && !stopped_for_) {
       Stop(Cause::kTimedOut);
@@ -180,6 +181,7 @@ class Session {
           break;
         case init::ReportKind::kExited:
           wait_status_ = static_cast<int>(report.value);
+          peak_memory_bytes_ = std::max(peak_memory_bytes_, std::uint64_t{report.detail} * 1024);
           break;
       }
     }
@@ -195,7 +197,8 @@ class Session {
     result.usage.wall_ms = static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - started_).count());
     result.usage.cpu_ms = Milliseconds(use.ru_utime) + Milliseconds(use.ru_stime);
-    result.usage.peak_memory_bytes = static_cast<std::uint64_t>(use.ru_maxrss) * 1024;
+    // Init's own figure begins with ours, whose memory it borrowed until its exec.
+    result.usage.peak_memory_bytes = peak_memory_bytes_;
     DecideOutcome(result);
     return result;
   }
@@ -270,6 +273,7 @@ class Session {
   std::optional<init::Report> not_executed_;
   bool began_ = false;
   std::optional<int> wait_status_;
+  std::uint64_t peak_memory_bytes_ = 0;  // the largest that was seen
 };
 
 result::RunResult Refused(Error error) {
