@@ -60,8 +60,8 @@ constexpr Group kAbsent[] = {
     {__NR_move_pages, __NR_move_pages},
     // Protection keys: probed once; ENOSYS is how pkey_alloc(3) says that there are none.
     {__NR_pkey_mprotect, __NR_pkey_free},
-    // No call has these numbers in the headers the profile was made with; later kernels gave away
-    // the first ones (uretprobe is 335).
+    // No call has these numbers in the headers the profile was made with. Later kernels gave away
+    // the first two (uretprobe is 335) and answer those past any filter.
     {__NR_rseq + 1, __NR_pidfd_send_signal - 1},
     // From here on the numbers are those of Linux 5.1 and later, and of these all are absent that
     // the profile does not need: a program that uses one has to work on older kernels too. Among
