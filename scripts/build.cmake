@@ -122,6 +122,12 @@ function(plimsoll_program name)
   target_compile_definitions(${name} PRIVATE PLIMSOLL_VERSION="${PROJECT_VERSION}")
   target_link_options(${name} PRIVATE -pie -Wl,-z,relro,-z,now -Wl,--gc-sections -Wl,--build-id)
   if(PLIMSOLL_STATIC_DEPS)
-    target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc)
+    # --as-needed: g++ names libm for libstdc++, of which we use nothing that needs it.
+    target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc -Wl,--as-needed)
+    add_custom_command(TARGET ${name} POST_BUILD
+      COMMAND ${CMAKE_OBJCOPY} --only-keep-debug $<TARGET_FILE:${name}> $<TARGET_FILE:${name}>.debug
+      COMMAND ${CMAKE_OBJCOPY} --strip-unneeded
+              --add-gnu-debuglink=$<TARGET_FILE:${name}>.debug $<TARGET_FILE:${name}>
+      COMMENT "Splitting ${name}'s debug information off" VERBATIM)
   endif()
 endfunction()

@@ -194,11 +194,12 @@ Result<void> RemoveTree(int dir, const std::string& path) {
   if (errno != EISDIR && errno != EPERM) return ErrnoError("unlink " + Quote(path));
   auto child = OpenAt(dir, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (!child && child.error().sys_errno == EACCES) {
-    (void)::fchmodat(dir, path.c_str(), 0700, 0);
+    if (::fchmodat(dir, path.c_str(), 0700, 0) != 0) return std::move(child).error();
     child = OpenAt(dir, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   }
   if (!child) return std::move(child).error();
-  (void)::fchmod(child->Get(), 0700);  // a directory without w or x keeps its entries
+  // A directory without w or x keeps its entries.
+  if (::fchmod(child->Get(), 0700) != 0) return ErrnoError("chmod " + Quote(path));
   PLIMSOLL_TRY_ASSIGN(const std::vector<std::string> names, ListDirectory(child->Get(), path));
   for (const std::string& name : names)
     PLIMSOLL_TRY(RemoveTree(child->Get(), name));
