@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 
 #include "base/text.h"
+#include "crypto/sha256.h"
 #include "image/layer_writer.h"
 #include "image/tar_reader.h"
 #include "sys/file.h"
@@ -48,6 +50,41 @@ Result<void> Expect(std::string_view what, const std::optional<oci::Digest>& exp
       .hint = "the image is damaged or was changed; get it again"};
 }
 
+// The digest of the blob as it is, or of what of it can be read.
+oci::Digest HashOf(const BlobSource& source) {
+  crypto::Sha256 hash;
+  hash.Update(source.bytes);
+  std::string block(std::size_t{256} << 10U, '\0');
+  while (source.fd >= 0) {
+    const ssize_t count = ::read(source.fd, block.data(), block.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    hash.Update(block.data(), static_cast<std::size_t>(count));
+  }
+  return {hash.Finish()};
+}
+
+std::uint64_t MaxContent(const Limits& limits) {
+  return limits.layer_bytes + limits.layer_entries * kHeaderBytes;
+}
+
+Result<void> ExpectBoth(const BlobSource& source, const ExpectedLayer& expected,
+                        const BlobFacts& found) {
+  const std::string layer = "layer " + source.name;
+  PLIMSOLL_TRY(Expect(layer + " has the digest", expected.blob, found.digest));
+  return Expect(layer + " unpacks to the DiffID", expected.diff_id, found.content);
+}
+
+// A stream that does not decompress or parse is most often one that was damaged: then say so.
+Error Explain(const BlobSource& source, const ExpectedLayer& expected, Error error) {
+  Error inner = std::move(error).In("layer " + source.name);
+  if (inner.kind != ErrorKind::kProtocol || !expected.blob) return inner;
+  if (source.fd >= 0 && ::lseek(source.fd, 0, SEEK_SET) != 0) return inner;
+  const oci::Digest found = HashOf(source);
+  auto same = Expect("layer " + source.name + " has the digest", expected.blob, found);
+  return same ? inner : std::move(same).error();
+}
+
 }  // namespace
 
 Result<UnpackedLayer> UnpackLayer(const BlobSource& source, const ExpectedLayer& expected,
@@ -59,33 +96,37 @@ Result<UnpackedLayer> UnpackLayer(const BlobSource& source, const ExpectedLayer&
     PLIMSOLL_TRY_ASSIGN(layer.facts, WriteEntries(blocks, limits, directory));
     return {};
   };
-  const std::uint64_t max_content = limits.layer_bytes + limits.layer_entries * kHeaderBytes;
-  auto blob = ReadBlob(source, max_content, write, on_read);
-  if (!blob) return std::move(blob).error().In("layer " + source.name);
+  auto blob = ReadBlob(source, MaxContent(limits), write, on_read);
+  if (!blob) return Explain(source, expected, std::move(blob).error());
   layer.blob = *blob;
-  PLIMSOLL_TRY(Expect("layer " + source.name + " has the digest", expected.blob, blob->digest));
-  PLIMSOLL_TRY(
-      Expect("layer " + source.name + " unpacks to the DiffID", expected.diff_id, blob->content));
+  PLIMSOLL_TRY(ExpectBoth(source, expected, *blob));
   return layer;
 }
 
+Result<void> CheckLayerBlob(const BlobSource& source, const ExpectedLayer& expected,
+                            const Limits& limits) {
+  const auto ignore = [](const BlockSource&) -> Result<void> { return {}; };
+  auto blob = ReadBlob(source, MaxContent(limits), ignore);
+  if (!blob) return Explain(source, expected, std::move(blob).error());
+  return ExpectBoth(source, expected, *blob);
+}
 bool HasLayer(const Store& store, const oci::Digest& diff_id) {
   return sys::StatAt(store.Root(), LayerPath(diff_id)).has_value();
 }
 
-Result<void> EnsureLayer(const Store& store, const oci::Digest& diff_id, const BlobSource& source,
+Result<bool> EnsureLayer(const Store& store, const oci::Digest& diff_id, const BlobSource& source,
                          const oci::Digest& blob, const Limits& limits,
                          const std::function<void(std::uint64_t)>& on_read) {
-  if (HasLayer(store, diff_id)) return {};
+  if (HasLayer(store, diff_id)) return false;
   PLIMSOLL_TRY_ASSIGN(const WorkDirectory work,
                       WorkDirectory::Claim(store, "layer-" + diff_id.Hex()));
-  if (HasLayer(store, diff_id)) return {};  // made by the one we waited for
+  if (HasLayer(store, diff_id)) return false;  // made by the one we waited for
   PLIMSOLL_TRY(UnpackLayer(source, {.blob = blob, .diff_id = diff_id}, limits, work.Fd(), on_read));
   if (::renameat(store.Root(), work.Path().c_str(), store.Root(), LayerPath(diff_id).c_str()) !=
       0) {
     return sys::ErrnoError("rename " + Quote(work.Path()) + " to " + Quote(LayerPath(diff_id)));
   }
-  return {};
+  return true;
 }
 
 }  // namespace plimsoll::image

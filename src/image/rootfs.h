@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "image/import.h"
 #include "oci/digest.h"
 #include "oci/image_config.h"
 #include "sys/unique_fd.h"
@@ -13,7 +14,7 @@ namespace plimsoll::image {
 struct Rootfs {
   sys::UniqueFd tree;     // O_PATH directory: the merged tree with the skeleton of mount points
   std::string tree_path;  // absolute path of the same directory
-  sys::UniqueFd lock;     // shared lock that keeps `image gc` away; held as long as the run lasts
+  sys::UniqueFd lock;     // shared lock that keeps `image rm` away; held as long as the run lasts
   oci::ImageConfig config;
   oci::Digest manifest;     // of the image manifest
   std::string environment;  // "oci-image:sha256:..." of the index if the user or the layout gave
@@ -26,6 +27,7 @@ struct Rootfs {
 //
 // Errors: kEnvironment when the image is unknown or damaged (with the nearest name as a hint),
 // kRequest for a malformed reference, kCapacity when an unpacking limit is hit, kHost otherwise.
-Result<Rootfs> PrepareRootfs(const std::string& store_path, const std::string& reference);
+Result<Rootfs> PrepareRootfs(const std::string& store_path, const std::string& reference,
+                             const ImportOptions& options = {});
 
 }  // namespace plimsoll::image

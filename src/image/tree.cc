@@ -28,6 +28,12 @@ Result<bool> IsReadable(const std::string& store_path) {
   return true;
 }
 
+bool HasTree(const Store& store, const oci::Digest& chain_id) {
+  return sys::StatAt(store.Root(), TreePath(chain_id) + "/rootfs").has_value();
+}
+
+}  // namespace
+
 Result<MergeLayer> OpenLayer(const Store& store, const oci::Digest& diff_id) {
   const std::string path = LayerPath(diff_id);
   MergeLayer layer;
@@ -41,12 +47,6 @@ Result<MergeLayer> OpenLayer(const Store& store, const oci::Digest& diff_id) {
   PLIMSOLL_TRY_ASSIGN(layer.facts, ParseLayerFacts(std::move(text), path + "/layer.json"));
   return layer;
 }
-
-bool HasTree(const Store& store, const oci::Digest& chain_id) {
-  return sys::StatAt(store.Root(), TreePath(chain_id) + "/rootfs").has_value();
-}
-
-}  // namespace
 
 Result<std::optional<OpenTree>> OpenReadyTree(const std::string& store_path,
                                               const oci::Digest& chain_id) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "image/merge.h"
 #include "image/store.h"
 #include "oci/digest.h"
 #include "sys/unique_fd.h"
@@ -29,6 +30,9 @@ Result<std::optional<OpenTree>> OpenReadyTree(const std::string& store_path,
 // be there, and the caller holds the store's shared lock.
 Result<void> EnsureTree(const Store& store, const oci::Digest& chain_id,
                         const std::vector<oci::Digest>& diff_ids);
+
+// An unpacked layer of the store, for merging.
+Result<MergeLayer> OpenLayer(const Store& store, const oci::Digest& diff_id);
 
 // OCI image specification, config.md, "Layer ChainID".
 oci::Digest ChainId(const std::vector<oci::Digest>& diff_ids);

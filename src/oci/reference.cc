@@ -9,8 +9,8 @@
 namespace plimsoll::oci {
 namespace {
 
-// The store keeps a name as a file name, where "/" takes three bytes; 255 is the kernel's limit.
-constexpr std::size_t kMaxName = 128;
+// The store keeps name and tag as one file name, which has 255 bytes at most.
+constexpr std::size_t kMaxName = 100;
 constexpr std::size_t kMaxTag = 128;
 constexpr std::size_t kMaxPath = 4095;
 
@@ -129,10 +129,10 @@ Result<ImageReference> ParseStoreName(std::string_view text) {
     reference.tag = rest.substr(colon + 1);
     rest = rest.substr(0, colon);
   }
-  if (!IsName(rest)) {
+  if (!IsName(rest) && !(rest.empty() && reference.digest && reference.tag.empty())) {
     return BadReference(text, Quote(rest, 64) +
                                   " is no image name (lower-case letters, digits and "
-                                  "separators, at most 128 bytes)");
+                                  "separators, at most 100 bytes)");
   }
   reference.name = rest;
   if (reference.digest) {

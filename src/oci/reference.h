@@ -10,7 +10,7 @@
 
 namespace plimsoll::oci {
 
-// NAME[:TAG][@sha256:HEX]                the local store
+// NAME[:TAG][@sha256:HEX], @sha256:HEX   the local store
 // oci:DIR[:TAG | @sha256:HEX]            an OCI image layout
 // oci-archive:FILE[@sha256:HEX]          the same in a tar file
 // docker-archive:FILE[@sha256:HEX]       what `docker save` writes
@@ -18,7 +18,8 @@ struct ImageReference {
   enum class Transport { kStore, kLayout, kOciArchive, kDockerArchive };
 
   Transport transport = Transport::kStore;
-  std::string name;              // kStore: the repository, such as "python" or "ghcr.io/a/b"
+  std::string name;              // kStore: the repository, such as "python" or "ghcr.io/a/b";
+                                 // may be empty beside a digest
   std::string path;              // the others: the directory or file, as given
   std::string tag;               // kStore: "latest" unless given, empty beside a digest; kLayout:
                                  // empty unless given
@@ -33,7 +34,7 @@ struct ImageReference {
 // Errors: kRequest with what is expected.
 Result<ImageReference> ParseReference(std::string_view text);
 
-// NAME[:TAG] or NAME@sha256:HEX alone, as the store keeps names.
+// The forms of the local store alone. What was imported without a name has only its digest.
 Result<ImageReference> ParseStoreName(std::string_view text);
 
 // True when the text may be a tag: [A-Za-z0-9_][A-Za-z0-9._-]{0,127}.

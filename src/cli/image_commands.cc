@@ -1,0 +1,273 @@
+#include "cli/image_commands.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/exit_status.h"
+#include "cli/flags.h"
+#include "cli/image_text.h"
+#include "cli/paths.h"
+#include "cli/progress_bar.h"
+#include "cli/report.h"
+#include "image/find.h"
+#include "image/import.h"
+#include "image/record.h"
+#include "image/remove.h"
+#include "image/store.h"
+#include "image/verify.h"
+#include "oci/reference.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+constexpr int kDiffers = 1;
+constexpr std::string_view kUsage =
+    "Usage: plimsoll image COMMAND [FLAGS] ...\n"
+    "\n"
+    "The local image store.\n"
+    "\n"
+    "  import SRC [--name NAME[:TAG]]   bring in an OCI layout, an OCI archive or a docker "
+    "archive\n"
+    "  ls                               list the images\n"
+    "  inspect NAME                     show what the store knows of one\n"
+    "  rm NAME...                       remove images, and what only they needed\n"
+    "  verify [NAME]                    hash blobs again, compare unpacked files; 1 if any "
+    "differs\n"
+    "\n"
+    "'plimsoll image COMMAND -h' lists the flags.\n";
+
+// What every subcommand can be told.
+struct Common {
+  std::string store;
+  bool json = false;
+  bool quiet = false;
+};
+
+// A subcommand's answer: what goes to standard output, and the exit status.
+struct Answer {
+  std::string text;
+  int status = 0;
+};
+
+class Subcommand {
+ public:
+  Subcommand(std::string description, const std::string& name, std::string usage)
+      : app_(std::move(description), "plimsoll image " + name) {
+    SetUsage(app_, std::move(usage));
+    app_.add_option("--store", common_.store,
+                    "where images are kept; default $XDG_DATA_HOME/plimsoll")
+        ->envname("PLIMSOLL_STORE");
+    app_.add_flag("--json", common_.json, "one JSON document");
+    app_.add_flag("-q,--quiet", common_.quiet, "errors only");
+  }
+
+  CLI::App& App() { return app_; }
+  const Common& Flags() const { return common_; }
+
+  // The operands of `words`; nothing when only help was asked for. Here flags may follow operands,
+  // since no operand is somebody else's command line.
+  Result<std::optional<Words>> Parse(Words words) {
+    Words flags;
+    Words operands;
+    while (!words.empty()) {
+      const std::size_t all = words.size();
+      PLIMSOLL_TRY_ASSIGN(Words rest, TakeOperands(app_, words));
+      flags.insert(flags.end(), words.begin(), words.end());
+      const bool only_operands = words.size() + rest.size() < all;  // "--" was between
+      const auto taken = only_operands ? rest.end() : rest.begin() + (rest.empty() ? 0 : 1);
+      operands.insert(operands.end(), rest.begin(), taken);
+      words.assign(taken, rest.end());
+    }
+    PLIMSOLL_TRY_ASSIGN(const bool help, ParseFlags(app_, std::move(flags)));
+    if (help) return std::optional<Words>();
+    return std::optional<Words>(std::move(operands));
+  }
+
+  Result<image::Store> OpenStore() const {
+    PLIMSOLL_TRY_ASSIGN(const std::string path, StorePath(common_.store));
+    return image::Store::Open(path);
+  }
+
+ private:
+  Common common_;
+  CLI::App app_;
+};
+
+Result<std::string> OneOperand(const CLI::App& app, const Words& operands, std::string_view what) {
+  if (operands.size() == 1) return operands[0];
+  return UsageError(
+      app, "expected one " + std::string(what) + ", got " + std::to_string(operands.size()));
+}
+
+// oci:, oci-archive: and docker-archive: as in exec, else a plain path told apart by what is there.
+Result<image::ImportRequest> ImportRequestFor(const std::string& source, const std::string& name) {
+  image::ImportRequest request = {
+      .source = source, .path = source, .selection = {}, .name = {}, .unnamed = false};
+  const bool prefixed = source.starts_with("oci:") || source.starts_with("oci-archive:") ||
+                        source.starts_with("docker-archive:");
+  if (prefixed) {
+    PLIMSOLL_TRY_ASSIGN(const oci::ImageReference parsed, oci::ParseReference(source));
+    request.path = parsed.path;
+    request.selection = {.tag = parsed.tag, .digest = parsed.digest};
+  }
+  if (!name.empty()) {
+    PLIMSOLL_TRY_ASSIGN(request.name, oci::ParseStoreName(name));
+    if (request.name->digest) {
+      return Error{.kind = ErrorKind::kRequest,
+                   .what = "--name " + Quote(name) + ": expected NAME[:TAG], without a digest"};
+    }
+  }
+  return request;
+}
+
+Result<Answer> Import(const Words& words) {
+  Subcommand command("Brings images into the store.", "import", "SRC [--name NAME[:TAG]] [FLAGS]");
+  std::string name;
+  std::string max_size;
+  command.App().add_option("--name", name, "the name to give; default: the one in the source");
+  command.App().add_option("--max-size", max_size,
+                           "refuse a layer that unpacks to more; default 32G");
+  PLIMSOLL_TRY_ASSIGN(const auto operands, command.Parse(words));
+  if (!operands) return Answer{.text = command.App().help()};
+  PLIMSOLL_TRY_ASSIGN(const std::string source, OneOperand(command.App(), *operands, "source"));
+  PLIMSOLL_TRY_ASSIGN(const image::ImportRequest request, ImportRequestFor(source, name));
+  image::ImportOptions options;
+  if (!max_size.empty()) {
+    PLIMSOLL_TRY_ASSIGN(options.limits.layer_bytes, ParseBytes(max_size));
+  }
+  ProgressBar bar(command.Flags().quiet);
+  options.progress = bar.Callback();
+  PLIMSOLL_TRY_ASSIGN(const image::Store store, command.OpenStore());
+  PLIMSOLL_TRY_ASSIGN(const std::vector<image::ImageRecord> records,
+                      image::ImportImages(store, request, options));
+  if (command.Flags().json) return Answer{.text = ImagesJson(records)};
+  return Answer{.text = command.Flags().quiet ? "" : ImagesTable(records)};
+}
+
+// Tags, and pins that stand behind no tag of the same name.
+std::vector<image::ImageRecord> Listed(std::vector<image::ImageRecord> records) {
+  const auto repository = [](const std::string& name) { return name.substr(0, name.find('@')); };
+  std::vector<image::ImageRecord> listed;
+  for (const image::ImageRecord& record : records) {
+    const bool pin = record.name.find('@') != std::string::npos;
+    const bool shown_elsewhere =
+        std::any_of(records.begin(), records.end(), [&](const image::ImageRecord& other) {
+          const bool tag = other.name.find('@') == std::string::npos;
+          const bool same_name =
+              tag ? other.name.substr(0, other.name.rfind(':')) == repository(record.name)
+                  : other.name == repository(record.name) + "@" + record.manifest.ToString() &&
+                        other.name != record.name;
+          return same_name && other.manifest == record.manifest;
+        });
+    if (!pin || !shown_elsewhere) listed.push_back(record);
+  }
+  return listed;
+}
+
+Result<Answer> List(const Words& words) {
+  Subcommand command("Lists the images of the store.", "ls", "[FLAGS]");
+  PLIMSOLL_TRY_ASSIGN(const auto operands, command.Parse(words));
+  if (!operands) return Answer{.text = command.App().help()};
+  if (!operands->empty()) return UsageError(command.App(), "ls takes no name");
+  PLIMSOLL_TRY_ASSIGN(const image::Store store, command.OpenStore());
+  PLIMSOLL_TRY_ASSIGN(std::vector<image::ImageRecord> records, image::ListRecords(store));
+  records = Listed(std::move(records));
+  return Answer{.text = command.Flags().json ? ImagesJson(records) : ImagesTable(records)};
+}
+
+Result<Answer> Inspect(const Words& words) {
+  Subcommand command("Shows what the store knows of an image.", "inspect", "NAME [FLAGS]");
+  PLIMSOLL_TRY_ASSIGN(const auto operands, command.Parse(words));
+  if (!operands) return Answer{.text = command.App().help()};
+  PLIMSOLL_TRY_ASSIGN(const std::string name, OneOperand(command.App(), *operands, "name"));
+  PLIMSOLL_TRY_ASSIGN(const oci::ImageReference reference, oci::ParseStoreName(name));
+  PLIMSOLL_TRY_ASSIGN(const image::Store store, command.OpenStore());
+  PLIMSOLL_TRY_ASSIGN(const image::ImageRecord record,
+                      image::FindImage(store.Path(), reference, {}));
+  return Answer{.text = command.Flags().json ? ImageJson(record) : ImageText(record)};
+}
+
+Result<Answer> Remove(const Words& words) {
+  Subcommand command("Removes images, and what only they needed.", "rm", "NAME... [FLAGS]");
+  PLIMSOLL_TRY_ASSIGN(const auto operands, command.Parse(words));
+  if (!operands) return Answer{.text = command.App().help()};
+  if (operands->empty()) return UsageError(command.App(), "expected a name");
+  PLIMSOLL_TRY_ASSIGN(const image::Store store, command.OpenStore());
+  image::Removed all;
+  for (const std::string& name : *operands) {
+    PLIMSOLL_TRY_ASSIGN(const oci::ImageReference reference, oci::ParseStoreName(name));
+    PLIMSOLL_TRY_ASSIGN(const image::Removed removed, image::RemoveImage(store, reference));
+    all.names.insert(all.names.end(), removed.names.begin(), removed.names.end());
+    all.freed += removed.freed;
+  }
+  if (command.Flags().json) return Answer{.text = RemovedJson(all)};
+  return Answer{.text = command.Flags().quiet ? "" : RemovedText(all)};
+}
+
+Result<Answer> Verify(const Words& words) {
+  Subcommand command("Checks that images are what was imported.", "verify", "[NAME] [FLAGS]");
+  PLIMSOLL_TRY_ASSIGN(const auto operands, command.Parse(words));
+  if (!operands) return Answer{.text = command.App().help()};
+  std::optional<oci::ImageReference> reference;
+  if (!operands->empty()) {
+    PLIMSOLL_TRY_ASSIGN(const std::string name, OneOperand(command.App(), *operands, "name"));
+    PLIMSOLL_TRY_ASSIGN(reference, oci::ParseStoreName(name));
+  }
+  PLIMSOLL_TRY_ASSIGN(const image::Store store, command.OpenStore());
+  ProgressBar bar(command.Flags().quiet);
+  PLIMSOLL_TRY_ASSIGN(
+      const image::Verification verification,
+      image::VerifyImages(store, reference, {.limits = {}, .progress = bar.Callback()}));
+  const std::string text =
+      command.Flags().json ? VerificationJson(verification) : VerificationText(verification);
+  return Answer{.text = text, .status = verification.problems.empty() ? 0 : kDiffers};
+}
+
+using Run = Result<Answer> (*)(const Words&);
+constexpr std::array<std::pair<std::string_view, Run>, 5> kSubcommands = {{
+    {"import", &Import},
+    {"ls", &List},
+    {"inspect", &Inspect},
+    {"rm", &Remove},
+    {"verify", &Verify},
+}};
+
+Error Unknown(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const auto& [known, run] : kSubcommands)
+    names.push_back(known);
+  Error error{
+      .kind = ErrorKind::kUsage,
+      .what = name.empty() ? "no image command was given" : "unknown image command " + Quote(name),
+      .hint = "'plimsoll image -h' lists the commands"};
+  const std::string_view near = Nearest(name, names);
+  if (!near.empty()) error.hint.insert(0, "did you mean '" + std::string(near) + "'? ");
+  return error;
+}
+
+}  // namespace
+
+int RunImageCommand(const Words& words) {
+  const std::string first = words.empty() ? "" : words[0];
+  if (first == "-h" || first == "--help") return PrintAnswer(kUsage) ? 0 : kRunnerFailed;
+  for (const auto& [name, run] : kSubcommands) {
+    if (name != first) continue;
+    const auto answer = run(Words(words.begin() + 1, words.end()));
+    if (!answer) {
+      PrintError(answer.error());
+      return kRunnerFailed;
+    }
+    return PrintAnswer(answer->text) ? answer->status : kRunnerFailed;
+  }
+  PrintError(Unknown(first));
+  return kRunnerFailed;
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,156 @@
+#include "cli/image_text.h"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+
+#include "base/text.h"
+#include "json/writer.h"
+
+namespace plimsoll::cli {
+namespace {
+
+constexpr std::size_t kShortDigest = 12;
+constexpr std::array<const char*, 5> kUnits = {"B", "kB", "MB", "GB", "TB"};
+
+// "81.2 MB": decimal units, as registries show sizes.
+std::string HumanSize(std::uint64_t bytes) {
+  auto size = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (size >= 1000 && unit + 1 < kUnits.size()) {
+    size /= 1000;
+    ++unit;
+  }
+  std::array<char, 32> text = {};
+  (void)std::snprintf(text.data(), text.size(), unit == 0 ? "%.0f %s" : "%.1f %s", size,
+                      kUnits[unit]);
+  return text.data();
+}
+
+// "2026-12-01T03:14:15Z"
+std::string UtcTime(std::int64_t seconds) {
+  const std::time_t time = seconds;
+  std::tm parts = {};
+  std::array<char, 32> text = {};
+  if (::gmtime_r(&time, &parts) == nullptr) return std::to_string(seconds);
+  (void)std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
+
+std::string Pad(std::string text, std::size_t width) {
+  text.resize(std::max(width, text.size()), ' ');
+  return text;
+}
+
+void WriteImage(json::Writer& writer, const image::ImageRecord& record) {
+  writer.BeginObject().Member("name", record.name);
+  writer.Member("manifest", record.manifest.ToString()).Key("index");
+  if (record.index) {
+    writer.String(record.index->ToString());
+  } else {
+    writer.Null();
+  }
+  writer.Member("config_digest", record.config_digest.ToString());
+  writer.Member("chain_id", record.chain_id.ToString());
+  writer.Member("platform", record.config.platform.ToString());
+  writer.Member("size", record.size).Member("imported", UtcTime(record.imported));
+  writer.Member("source", record.source).Key("layers").BeginArray();
+  for (const image::RecordedLayer& layer : record.layers) {
+    writer.BeginObject().Member("digest", layer.digest.ToString());
+    writer.Member("diff_id", layer.diff_id.ToString()).Member("size", layer.size).EndObject();
+  }
+  writer.EndArray().Key("config").BeginObject();
+  writer.Key("entrypoint").Strings(record.config.entrypoint);
+  writer.Key("cmd").Strings(record.config.cmd).Key("env").BeginArray();
+  for (const auto& [name, value] : record.config.env)
+    writer.String(name + "=" + value);
+  writer.EndArray().Member("user", record.config.user);
+  writer.Member("working_dir", record.config.working_dir).EndObject().EndObject();
+}
+
+std::string Line(const std::string& key, const std::string& value) {
+  return Pad(key, 12) + value + "\n";
+}
+
+}  // namespace
+
+std::string ImagesTable(const std::vector<image::ImageRecord>& records) {
+  std::size_t width = 4;
+  for (const image::ImageRecord& record : records)
+    width = std::max(width, record.name.size());
+  std::string text = Pad("NAME", width + 2) + Pad("MANIFEST", 14) + Pad("SIZE", 10) + "IMPORTED\n";
+  for (const image::ImageRecord& record : records) {
+    text += Pad(record.name, width + 2) + Pad(record.manifest.Hex().substr(0, kShortDigest), 14) +
+            Pad(HumanSize(record.size), 10) + UtcTime(record.imported) + "\n";
+  }
+  return text;
+}
+
+std::string ImagesJson(const std::vector<image::ImageRecord>& records) {
+  json::Writer writer(json::Writer::Style::kIndented);
+  writer.BeginObject().Key("images").BeginArray();
+  for (const image::ImageRecord& record : records)
+    WriteImage(writer, record);
+  return writer.EndArray().EndObject().Take() + "\n";
+}
+
+std::string ImageText(const image::ImageRecord& record) {
+  const oci::ImageConfig& config = record.config;
+  std::string text = Line("name", record.name) + Line("manifest", record.manifest.ToString());
+  if (record.index) text += Line("index", record.index->ToString());
+  text += Line("platform", Quote(config.platform.ToString())) +
+          Line("size", HumanSize(record.size)) + Line("imported", UtcTime(record.imported)) +
+          Line("source", Quote(record.source));
+  for (const image::RecordedLayer& layer : record.layers) {
+    text += Line("layer", layer.digest.ToString() + "  " + HumanSize(layer.size));
+  }
+  if (!config.entrypoint.empty()) text += Line("entrypoint", ShellJoin(config.entrypoint));
+  if (!config.cmd.empty()) text += Line("cmd", ShellJoin(config.cmd));
+  for (const auto& [name, value] : config.env)
+    text += Line("env", ShellQuote(name + "=" + value));
+  if (!config.user.empty()) text += Line("user", Quote(config.user));
+  if (!config.working_dir.empty()) text += Line("workdir", Quote(config.working_dir));
+  return text;
+}
+
+std::string ImageJson(const image::ImageRecord& record) {
+  json::Writer writer(json::Writer::Style::kIndented);
+  WriteImage(writer, record);
+  return writer.Take() + "\n";
+}
+
+std::string RemovedText(const image::Removed& removed) {
+  std::string text;
+  for (const std::string& name : removed.names)
+    text += "removed " + name + "\n";
+  return text + "freed " + HumanSize(removed.freed) + "\n";
+}
+
+std::string RemovedJson(const image::Removed& removed) {
+  json::Writer writer(json::Writer::Style::kIndented);
+  writer.BeginObject().Key("removed").Strings(removed.names).Member("freed", removed.freed);
+  return writer.EndObject().Take() + "\n";
+}
+
+std::string VerificationText(const image::Verification& verification) {
+  std::string text;
+  for (const std::string& problem : verification.problems)
+    text += "differs: " + problem + "\n";
+  const std::size_t problems = verification.problems.size();
+  return text + std::to_string(verification.images.size()) +
+         " images: " + std::to_string(verification.blobs) + " blobs, " +
+         std::to_string(verification.layers) + " layers and " + std::to_string(verification.trees) +
+         " trees verified, " + std::to_string(problems) +
+         (problems == 1 ? " difference\n" : " differences\n");
+}
+
+std::string VerificationJson(const image::Verification& verification) {
+  json::Writer writer(json::Writer::Style::kIndented);
+  writer.BeginObject().Key("images").Strings(verification.images);
+  writer.Member("blobs", verification.blobs).Member("layers", verification.layers);
+  writer.Member("trees", verification.trees);
+  writer.Key("problems").Strings(verification.problems);
+  return writer.EndObject().Take() + "\n";
+}
+
+}  // namespace plimsoll::cli

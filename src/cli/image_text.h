@@ -1,0 +1,27 @@
+// The answers of the image commands, for people and as JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "image/record.h"
+#include "image/remove.h"
+#include "image/verify.h"
+
+namespace plimsoll::cli {
+
+// A table, one image a line; {"images":[...]}.
+std::string ImagesTable(const std::vector<image::ImageRecord>& records);
+std::string ImagesJson(const std::vector<image::ImageRecord>& records);
+
+// Everything that is known of one image.
+std::string ImageText(const image::ImageRecord& record);
+std::string ImageJson(const image::ImageRecord& record);
+
+std::string RemovedText(const image::Removed& removed);
+std::string RemovedJson(const image::Removed& removed);
+
+std::string VerificationText(const image::Verification& verification);
+std::string VerificationJson(const image::Verification& verification);
+
+}  // namespace plimsoll::cli
