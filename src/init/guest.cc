@@ -113,6 +113,14 @@ int ExecuteByPath(const char* path, char** arguments, char** environment, bool& 
   }
 }
 
+int Execute(const char* path, char** arguments, char** environment, bool& found) {
+  if (arguments[0][0] == 0) return ENOENT;
+  if (!HasSlash(arguments[0])) return ExecuteByPath(path, arguments, environment, found);
+  const int error = ErrnoOf(Syscall(__NR_execve, arguments[0], arguments, environment));
+  found = (error != ENOENT && error != ENOTDIR) || Exists(arguments[0]);
+  return error;
+}
+
 // The blob's strings as an argument vector and an environment.
 bool Vectors(Blob blob, const Step& step, char** out) {
   const uint64_t wanted = step.number[0] + step.number[1];
@@ -157,7 +165,7 @@ int DoGuestStep(const PlanView& plan, const Step& step, State& state) {
   }
 }
 
-int ExecuteGuest(const PlanView& plan, const Step& step, bool& found) {
+int ExecuteGuest(const PlanView& plan, const Step& step, bool& tried, bool& found) {
   // Zeroed pages of its own, since the counts come from the plan: the vectors and their two nulls.
   const uint64_t slots = step.number[0] + step.number[1] + 2;
   if (slots > 2 * uint64_t{kMaxArguments} + 2) return E2BIG;
@@ -168,13 +176,11 @@ int ExecuteGuest(const PlanView& plan, const Step& step, bool& found) {
   if (!Vectors(plan.BlobOf(step), step, arguments)) return EINVAL;
   char** environment = arguments + step.number[0] + 1;
   const uint64_t empty = 0;
-  Syscall(__NR_rt_sigprocmask, SIG_SETMASK, &empty, nullptr, sizeof empty);
-  if (arguments[0][0] == 0) return ENOENT;
-  if (!HasSlash(arguments[0])) {
-    return ExecuteByPath(plan.Text(step, 0), arguments, environment, found);
-  }
-  const int error = ErrnoOf(Syscall(__NR_execve, arguments[0], arguments, environment));
-  found = (error != ENOENT && error != ENOTDIR) || Exists(arguments[0]);
+  const long unblocked =
+      Syscall(__NR_rt_sigprocmask, SIG_SETMASK, &empty, nullptr, sizeof empty);
+  if (unblocked < 0) return ErrnoOf(unblocked);
+  const int error = Execute(plan.Text(step, 0), arguments, environment, found);
+  tried = true;  // written only now, since init sees it: after an execve that works nobody gets here
   return error;
 }
 

@@ -39,19 +39,19 @@ void Send(ReportKind kind, uint32_t value, uint32_t detail) {
   Exit(kSetupFailed);
 }
 
-// A plan that cannot be read at all fails as the step behind its last, with EBADMSG.
-[[noreturn]] void FailPlan() { FailStep(kMaxSteps, EBADMSG); }
+// A plan that cannot be read at all fails as a step behind any last one.
+[[noreturn]] void FailPlan(long result) { FailStep(kMaxSteps, static_cast<int>(-result)); }
 
 void MapPlan(PlanView& plan) {
   struct statx status = {};
-  if (Syscall(__NR_statx, kPlanFd, "", 0x1000 /* AT_EMPTY_PATH */, STATX_SIZE, &status) < 0) {
-    FailPlan();
-  }
+  const long found =
+      Syscall(__NR_statx, kPlanFd, "", 0x1000 /* AT_EMPTY_PATH */, STATX_SIZE, &status);
+  if (found < 0) FailPlan(found);
   const long address = Syscall(__NR_mmap, nullptr, status.stx_size, PROT_READ, MAP_PRIVATE, kPlanFd, 0);
-  if (address < 0) FailPlan();
+  if (address < 0) FailPlan(address);
   Syscall(__NR_close, kPlanFd);
   const auto* bytes = reinterpret_cast<const unsigned char*>(static_cast<uintptr_t>(address));
-  if (!plan.Parse(bytes, status.stx_size)) FailPlan();
+  if (!plan.Parse(bytes, status.stx_size)) FailPlan(-EBADMSG);
 }
 
 bool IsMountStep(StepKind kind) {
@@ -81,8 +81,7 @@ void BecomeGuest(void* argument) {
   for (; course.failed_step < plan.StepCount(); ++course.failed_step) {
     const Step& step = plan.At(course.failed_step);
     if (step.kind == StepKind::kExec) {
-      course.error = ExecuteGuest(plan, step, course.found);
-      course.executed = true;
+      course.error = ExecuteGuest(plan, step, course.executed, course.found);
       Exit(kSetupFailed);
     }
     course.error = DoGuestStep(plan, step, *course.state);
@@ -151,7 +150,7 @@ void Forward(int signal, const siginfo_t& info, long guest) {
   MapPlan(plan);
   State state;
   Course course = {&plan, &state, RunInitPhase(plan, state), 0, false, false};
-  if (RunnerIsGone()) Exit(kSetupFailed);
+  if (RunnerIsGone()) FailStep(course.failed_step, EPIPE);
   alignas(16) static unsigned char stack[kGuestStackBytes];
   const long guest = CloneVfork(BecomeGuest, &course, &stack[kGuestStackBytes]);
   if (guest < 0) FailStep(course.failed_step, static_cast<int>(-guest));

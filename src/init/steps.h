@@ -26,7 +26,7 @@ int DoGuestStep(const PlanView& plan, const Step& step, State& state);
 bool RunnerIsGone();
 
 // Empties the signal mask and executes the guest's program. Returns only when that fails: the errno,
-// and in `found` whether the file itself was there.
-int ExecuteGuest(const PlanView& plan, const Step& step, bool& found);
+// in `tried` whether it came to execve(2) at all, and in `found` whether the file itself was there.
+int ExecuteGuest(const PlanView& plan, const Step& step, bool& tried, bool& found);
 
 }  // namespace plimsoll::init
