@@ -38,6 +38,8 @@ Result<Sandbox> Spawn(const plan::SandboxPlan& plan, const GuestStreams& streams
   PLIMSOLL_TRY_ASSIGN(const sys::UniqueFd plan_fd,
                       sys::SealedMemfd("plimsoll-plan", plan.bytes, false));
   PLIMSOLL_TRY_ASSIGN(sys::Pipe report, sys::MakePipe());
+  // Before the clone, like all that can fail: an error behind it would say that nothing has run.
+  if (::fcntl(report.read.Get(), F_SETFL, O_NONBLOCK) != 0) return sys::ErrnoError("fcntl");
 
   std::vector<int> fds = {streams.in, streams.out, streams.err, report.write.Get(), plan_fd.Get()};
   for (const sys::UniqueFd& mount : plan.passed) fds.push_back(mount.Get());
@@ -57,7 +59,6 @@ Result<Sandbox> Spawn(const plan::SandboxPlan& plan, const GuestStreams& streams
                     .fd_count = static_cast<int>(fds.size())};
   auto child = sys::CloneVfork(steps[namespaces].number[0], cgroup_fd, BecomeInit, &task);
   if (!child) return StepError(plan, namespaces, child.error().sys_errno);
-  if (::fcntl(report.read.Get(), F_SETFL, O_NONBLOCK) != 0) return sys::ErrnoError("fcntl");
   return Sandbox{.init = *std::move(child), .report = std::move(report.read)};
 }
 

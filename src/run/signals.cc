@@ -27,7 +27,7 @@ Result<sys::UniqueFd> TakeSignals() {
   }
   (void)::signal(SIGCHLD, SIG_DFL);  // cannot fail for these two
   (void)::signal(SIGPIPE, SIG_IGN);
-  if (::pthread_sigmask(SIG_BLOCK, &taken, nullptr) != 0) return sys::ErrnoError("sigprocmask");
+  if (::sigprocmask(SIG_BLOCK, &taken, nullptr) != 0) return sys::ErrnoError("sigprocmask");
   sys::UniqueFd fd(::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd.IsOpen()) return sys::ErrnoError("signalfd");
   return fd;

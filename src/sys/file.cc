@@ -163,6 +163,11 @@ Result<std::vector<DirectoryEntry>> ListEntries(int dir, std::string_view name) 
   if (copy < 0) return ErrnoError("open directory " + Quote(name));
   const auto close_directory = [](DIR* stream) { (void)::closedir(stream); };
   const std::unique_ptr<DIR, decltype(close_directory)> stream(::fdopendir(copy), close_directory);
+  if (stream == nullptr) {
+    Error error = ErrnoError("open directory " + Quote(name));
+    (void)::close(copy);
+    return error;
+  }
   std::vector<DirectoryEntry> entries;
   errno = 0;
   while (const dirent* entry = ::readdir(stream.get())) {

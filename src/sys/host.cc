@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <string_view>
 
 #include "base/text.h"
@@ -81,7 +82,8 @@ HostFacts ProbeHost(const std::vector<std::string>& proc_paths) {
   struct rlimit files = {};
   if (::getrlimit(RLIMIT_NOFILE, &files) == 0) host.descriptor_limit = files.rlim_max;
   for (const std::string& path : proc_paths) {
-    if (::access(path.c_str(), F_OK) == 0) host.proc_entries.push_back(path);
+    // A path that cannot be looked at counts as there: it is masked, or the run fails.
+    if (::access(path.c_str(), F_OK) == 0 || errno != ENOENT) host.proc_entries.push_back(path);
   }
   if (const std::string group = OwnCgroup(); !group.empty() && IsDelegated(group)) {
     host.cgroup = group;
