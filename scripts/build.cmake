@@ -119,7 +119,6 @@ function(plimsoll_program name)
   list(TRANSFORM ARG_USES PREPEND plimsoll_ OUTPUT_VARIABLE uses)
   target_link_libraries(${name} PRIVATE ${uses})
   target_compile_definitions(${name} PRIVATE PLIMSOLL_VERSION="${PROJECT_VERSION}")
-  target_compile_definitions(${name} PRIVATE PLIMSOLL_VERSION="${PROJECT_VERSION}")
   target_link_options(${name} PRIVATE -pie -Wl,-z,relro,-z,now -Wl,--gc-sections -Wl,--build-id)
   if(PLIMSOLL_STATIC_DEPS)
     # --as-needed: g++ names libm for libstdc++, of which we use nothing that needs it.

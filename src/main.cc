@@ -1,5 +1,6 @@
 // The whole program: finds the subcommand, and for a run each line takes what the line above made.
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -8,8 +9,10 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cli/doctor_command.h"
 #include "cli/exec_options.h"
 #include "cli/exit_status.h"
+#include "cli/image_commands.h"
 #include "cli/paths.h"
 #include "cli/report.h"
 #include "cli/response.h"
@@ -70,10 +73,10 @@ sys::HostFacts HostFor(const request::RunRequest& request, bool is_root) {
   return host;
 }
 
-Result<std::vector<std::string>> GuardedPaths(const std::string& store) {
-  std::vector<std::string> paths = {store};
-  if (std::string config = cli::ConfigPath(); !config.empty()) paths.push_back(std::move(config));
-  return paths;
+// What no volume may show to a guest, besides the store.
+std::vector<std::string> GuardedPaths() {
+  const std::string config = cli::ConfigPath();
+  return config.empty() ? std::vector<std::string>() : std::vector<std::string>{config};
 }
 
 Result<void> CheckHostUser(const request::RunRequest& request, bool is_root) {
@@ -92,7 +95,7 @@ int RunOne(const Words& words, bool is_plan) {
   const request::RunRequest& request = command->request;
   stages.parts.request = &request;
   stages.json = request.json && !is_plan;
-  const bool is_root = ::geteuid() == 0;
+  const bool is_root = sys::IsRootOfHost();
   if (auto allowed = CheckHostUser(request, is_root); !allowed) return Refuse(stages, allowed.error());
 
   auto store = cli::StorePath(command->store);
@@ -103,13 +106,12 @@ int RunOne(const Words& words, bool is_plan) {
   const policy::Policy policy = policy::Default();
   stages.parts.policy = &policy;
   const sys::HostFacts host = HostFor(request, is_root);
-  auto guarded = GuardedPaths(*store);
-  if (!guarded) return Refuse(stages, std::move(guarded).error());
   auto plan = plan::Build({.request = request,
                            .rootfs = *rootfs,
                            .policy = policy,
                            .host = host,
-                           .guarded_paths = *std::move(guarded),
+                           .store = *store,
+                           .guarded_paths = GuardedPaths(),
                            .pass_mounts = is_root && !is_plan});
   if (!plan) return Refuse(stages, std::move(plan).error());
   if (is_plan) {
@@ -136,6 +138,8 @@ int Dispatch(const Words& words) {
   const std::string first = words.empty() ? "" : words[0];
   const Words rest(words.begin() + (words.empty() ? 0 : 1), words.end());
   if (first == "exec" || first == "plan") return RunOne(rest, first == "plan");
+  if (first == "image") return cli::RunImageCommand(rest);
+  if (first == "doctor") return cli::RunDoctorCommand(rest);
   if (first == "-h" || first == "--help" || first == "help") return cli::PrintAnswer(kUsage) ? 0 : 125;
   if (first == "--version") {
     return cli::PrintAnswer("plimsoll " PLIMSOLL_VERSION "\n") ? 0 : cli::kRunnerFailed;
@@ -153,6 +157,7 @@ int Dispatch(const Words& words) {
 }  // namespace plimsoll
 
 int main(int argc, char** argv) {
+  (void)::umask(022);  // what the store and the tree get does not depend on the caller's shell
   const int status = plimsoll::Dispatch({argv + std::min(argc, 1), argv + argc});
   // Not exit(): the thread that feeds the guest may still be reading, and there is nothing to tidy up.
   std::fflush(nullptr);

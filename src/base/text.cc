@@ -125,6 +125,28 @@ std::optional<std::uint64_t> ParseUint(std::string_view text, std::uint64_t max)
   return value;
 }
 
+std::optional<double> TakeDecimal(std::string_view& text) {
+  constexpr std::size_t kMaxDigits = 15;  // as many as a double holds exactly
+  constexpr std::string_view kDigits = "0123456789";
+  const std::size_t whole = std::min(text.find_first_not_of(kDigits), text.size());
+  std::size_t end = whole;
+  if (text.substr(whole).starts_with('.')) {
+    end = std::min(text.find_first_not_of(kDigits, whole + 1), text.size());
+    if (end == whole + 1) return std::nullopt;
+  }
+  if (whole == 0 || end > kMaxDigits) return std::nullopt;
+
+  double value = 0;
+  double scale = 1;
+  for (std::size_t i = 0; i < end; ++i) {
+    if (i == whole) continue;
+    value = value * 10 + (text[i] - '0');
+    if (i > whole) scale *= 10;
+  }
+  text.remove_prefix(end);
+  return value / scale;
+}
+
 bool IsUtf8(std::string_view bytes) {
   while (!bytes.empty()) {
     const std::size_t length = Utf8Length(bytes);

@@ -26,6 +26,11 @@ std::vector<std::string_view> Split(std::string_view text, char separator);
 // A whole decimal number without sign, blank or leading "+", in [0, max]; nothing otherwise.
 std::optional<std::uint64_t> ParseUint(std::string_view text, std::uint64_t max = UINT64_MAX);
 
+// Takes decimal digits with an optional fraction ("2", "0.25") off the front of `text`; nothing
+// when there is no digit first, none after the point, or more than 15 in all. Not std::from_chars,
+// which for numbers like these would make libm a library of the shipped program.
+std::optional<double> TakeDecimal(std::string_view& text);
+
 // True when the bytes are well-formed UTF-8 (no overlong forms, no surrogates; RFC 3629).
 bool IsUtf8(std::string_view bytes);
 

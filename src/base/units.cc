@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
 #include "base/text.h"
@@ -61,14 +60,11 @@ std::string FormatBytes(std::uint64_t bytes) {
 
 Result<std::chrono::milliseconds> ParseDuration(std::string_view text) {
   constexpr double kMaxMilliseconds = 365.0 * 86'400'000;
-  double count = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, count, std::chars_format::fixed);
-  const std::string_view suffix(stop, static_cast<std::size_t>(end - stop));
+  std::string_view suffix = text;
+  const std::optional<double> count = TakeDecimal(suffix);
   for (const Unit& unit : kTimeUnits) {
-    const double milliseconds = std::ceil(count * static_cast<double>(unit.factor));
-    if (error == std::errc{} && suffix == unit.name && milliseconds >= 0 &&
-        milliseconds <= kMaxMilliseconds) {
+    const double milliseconds = std::ceil(count.value_or(0) * static_cast<double>(unit.factor));
+    if (count && suffix == unit.name && milliseconds <= kMaxMilliseconds) {
       return std::chrono::milliseconds(static_cast<std::int64_t>(milliseconds));
     }
   }

@@ -1,7 +1,6 @@
 #include "cli/exec_options.h"
 
 #include <cctype>
-#include <charconv>
 #include <cstdlib>
 #include <functional>
 #include <optional>
@@ -15,7 +14,7 @@ namespace plimsoll::cli {
 namespace {
 
 constexpr std::size_t kMaxEnvFile = std::size_t{1} << 20U;
-constexpr std::uint64_t kMaxPids = 1U << 22U;       // PID_MAX_LIMIT, proc(5)
+constexpr std::uint64_t kMaxPids = 1U << 22U;  // PID_MAX_LIMIT, proc(5)
 constexpr double kMaxCpus = 8192;
 constexpr std::size_t kMaxTraceId = 64;
 
@@ -43,8 +42,9 @@ struct Raw {
 };
 
 Error ValueError(std::string_view flag, std::string_view value, std::string_view expected) {
-  return Error{.kind = ErrorKind::kRequest,
-               .what = std::string(flag) + " " + Quote(value) + ": expected " + std::string(expected)};
+  return Error{
+      .kind = ErrorKind::kRequest,
+      .what = std::string(flag) + " " + Quote(value) + ": expected " + std::string(expected)};
 }
 
 // Runs `read` on the flag's text when the flag was given.
@@ -109,8 +109,10 @@ Result<void> AddEnvFile(const std::string& path, request::RunRequest& request) {
 }
 
 Result<void> AddEnvironment(const Raw& raw, request::RunRequest& request) {
-  for (const std::string& path : raw.env_files) PLIMSOLL_TRY(AddEnvFile(path, request));
-  for (const std::string& text : raw.environment) PLIMSOLL_TRY(AddVariable(text, request));
+  for (const std::string& path : raw.env_files)
+    PLIMSOLL_TRY(AddEnvFile(path, request));
+  for (const std::string& text : raw.environment)
+    PLIMSOLL_TRY(AddVariable(text, request));
   return {};
 }
 
@@ -131,12 +133,9 @@ Result<std::uint64_t> ReadPids(std::string_view text) {
 }
 
 Result<double> ReadCpus(std::string_view text) {
-  double count = 0;
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), count, std::chars_format::fixed);
-  if (error == std::errc{} && end == text.data() + text.size() && count >= 0.01 && count <= kMaxCpus) {
-    return count;
-  }
+  std::string_view rest = text;
+  const std::optional<double> count = TakeDecimal(rest);
+  if (count && rest.empty() && *count >= 0.01 && *count <= kMaxCpus) return *count;
   return Error{.kind = ErrorKind::kRequest,
                .what = Quote(text) + ": expected a number of processors, such as '1.5'"};
 }
@@ -170,7 +169,8 @@ Result<request::HostUser> ReadHostUser(std::string_view text) {
 Result<request::User> ReadUser(std::string_view text) {
   const auto parts = Split(text, ':');
   if (parts.size() > 2 || parts[0].empty() || (parts.size() == 2 && parts[1].empty())) {
-    return Error{.kind = ErrorKind::kRequest, .what = Quote(text) + ": expected USER or USER:GROUP"};
+    return Error{.kind = ErrorKind::kRequest,
+                 .what = Quote(text) + ": expected USER or USER:GROUP"};
   }
   return request::User{.user = std::string(parts[0]),
                        .group = parts.size() == 2 ? std::string(parts[1]) : std::string()};
@@ -188,7 +188,8 @@ Result<std::string> ReadTraceId(std::string_view text) {
 
 Result<void> ReadLimits(const Raw& raw, request::RunRequest& request) {
   request::Limits& limits = request.limits;
-  PLIMSOLL_TRY(ReadFlag<std::chrono::milliseconds>("--timeout", raw.timeout, ReadTime, limits.timeout));
+  PLIMSOLL_TRY(
+      ReadFlag<std::chrono::milliseconds>("--timeout", raw.timeout, ReadTime, limits.timeout));
   PLIMSOLL_TRY(ReadFlag<std::chrono::milliseconds>("--kill-after", raw.kill_after, ParseDuration,
                                                    limits.kill_after));
   PLIMSOLL_TRY(
@@ -225,10 +226,12 @@ Result<void> ReadValues(const Raw& raw, request::RunRequest& request) {
 }
 
 void AddFileFlags(CLI::App& app, Raw& raw, request::RunRequest& request) {
-  app.add_option("--image", raw.image, "NAME[:TAG], NAME@sha256:..., oci:DIR[:TAG], oci-archive:FILE or "
-                                       "docker-archive:FILE; default: the embedded image");
+  app.add_option("--image", raw.image,
+                 "NAME[:TAG], NAME@sha256:..., oci:DIR[:TAG], oci-archive:FILE or "
+                 "docker-archive:FILE; default: the embedded image");
   app.add_option("-v,--volume", raw.volumes, "bind mount SRC:DST[:ro|rw], read-only by default")
-      ->take_all()->allow_extra_args(false);
+      ->take_all()
+      ->allow_extra_args(false);
   app.add_flag("--volume-all", request.volume_all,
                "in a writable volume, .git, .envrc and editor folders are writable too");
   app.add_flag("--volume-sockets", request.volume_sockets,
@@ -240,11 +243,14 @@ void AddFileFlags(CLI::App& app, Raw& raw, request::RunRequest& request) {
 
 void AddProcessFlags(CLI::App& app, Raw& raw, request::RunRequest& request) {
   app.add_option("-e,--env", raw.environment, "set NAME=VALUE, or pass the caller's NAME on")
-      ->take_all()->allow_extra_args(false);
+      ->take_all()
+      ->allow_extra_args(false);
   app.add_option("--env-file", raw.env_files, "variables from a file, one a line")
-      ->take_all()->allow_extra_args(false);
+      ->take_all()
+      ->allow_extra_args(false);
   app.add_option("-w,--workdir", raw.workdir, "default: the image's, else /work");
-  app.add_option("-u,--user", raw.user, "UID[:GID] or names of the image; default: the image's, else 1000");
+  app.add_option("-u,--user", raw.user,
+                 "UID[:GID] or names of the image; default: the image's, else 1000");
   app.add_option("--host-user", raw.host_user,
                  "only for root: UID[:GID] of the guest on the host; default 65534");
   app.add_flag("-i,--interactive", request.interactive, "pass standard input on to the guest");
@@ -258,10 +264,12 @@ void AddLimitFlags(CLI::App& app, Raw& raw, request::RunRequest& request) {
   app.add_option("--timeout", raw.timeout, "wall time, such as 30s; default none");
   app.add_option("--kill-after", raw.kill_after, "from TERM to KILL at a time limit; default 2s");
   app.add_option("--cpu-time", raw.cpu_time, "processor time of all processes together");
-  app.add_option("--memory", raw.memory, "memory of all processes together; default half of the machine");
+  app.add_option("--memory", raw.memory,
+                 "memory of all processes together; default half of the machine");
   app.add_option("--pids-limit", raw.pids, "processes and threads; default 512");
   app.add_option("--cpus", raw.cpus, "processors, such as 1.5");
-  app.add_option("--tmpfs-size", raw.tmpfs_size, "/work, /tmp, /run and /dev/shm together; default 64M");
+  app.add_option("--tmpfs-size", raw.tmpfs_size,
+                 "/work, /tmp, /run and /dev/shm together; default 64M");
   app.add_flag("--require-limits", request.limits.require,
                "refuse to run when a limit that was asked for cannot be enforced");
   app.add_option("--output-limit", raw.output_limit,
@@ -273,7 +281,8 @@ void NameVariables(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     if (option->get_items_expected_max() != 1 || option->get_lnames().empty()) continue;
     std::string name = "PLIMSOLL_" + option->get_lnames()[0];
-    for (char& c : name) c = c == '-' ? '_' : static_cast<char>(std::toupper(c));
+    for (char& c : name)
+      c = c == '-' ? '_' : static_cast<char>(std::toupper(c));
     option->envname(name);
   }
 }

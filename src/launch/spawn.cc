@@ -4,6 +4,7 @@
 #include <linux/mount.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "launch/child.h"
 #include "plan/plan_reader.h"
@@ -30,11 +31,17 @@ std::uint32_t IndexOf(const std::vector<plan::StepView>& steps, StepKind kind) {
   return static_cast<std::uint32_t>(found - steps.begin());
 }
 
+// A sealed memfd, which nobody can change, or a file in the store where the host forbids that.
+Result<sys::UniqueFd> OpenInit(const plan::SandboxPlan& plan) {
+  auto memfd = sys::SealedMemfd("plimsoll-init", InitProgram(), true);
+  if (memfd || memfd.error().sys_errno != EACCES) return memfd;
+  return sys::UnnamedProgram(plan.program_folder, InitProgram());
+}
+
 }  // namespace
 
 Result<Sandbox> Spawn(const plan::SandboxPlan& plan, const GuestStreams& streams, int cgroup_fd) {
-  PLIMSOLL_TRY_ASSIGN(const sys::UniqueFd program,
-                      sys::SealedMemfd("plimsoll-init", InitProgram(), true));
+  PLIMSOLL_TRY_ASSIGN(const sys::UniqueFd program, OpenInit(plan));
   PLIMSOLL_TRY_ASSIGN(const sys::UniqueFd plan_fd,
                       sys::SealedMemfd("plimsoll-plan", plan.bytes, false));
   PLIMSOLL_TRY_ASSIGN(sys::Pipe report, sys::MakePipe());

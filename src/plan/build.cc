@@ -139,6 +139,7 @@ Result<SandboxPlan> Build(const Input& input) {
                  .hint = "shorten the arguments or the environment"};
   }
   draft.plan.digest = crypto::Sha256HexOf(draft.plan.bytes);
+  draft.plan.program_folder = input.store;
   draft.plan.command = std::move(draft.process.arguments);
   return std::move(draft.plan);
 }

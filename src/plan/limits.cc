@@ -3,7 +3,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -79,8 +78,9 @@ Result<void> DecideLimits(Draft& draft) {
     if (value.ends_with('.')) value.pop_back();
     const bool enforced = !plan.cgroup.parent.empty();
     if (enforced) {
+      // Rounded by hand: llround would make libm a library of the shipped program.
       const auto quota = static_cast<std::uint64_t>(
-          std::llround(*limits.cpus * static_cast<double>(kCpuPeriodMicroseconds)));
+          *limits.cpus * static_cast<double>(kCpuPeriodMicroseconds) + 0.5);
       plan.cgroup.cpu_max = std::to_string(quota) + " " + std::to_string(kCpuPeriodMicroseconds);
     }
     Note(draft, "cpus", value, enforced ? "cgroup" : kNotEnforced, true);

@@ -45,6 +45,7 @@ struct SandboxPlan {
   std::vector<Limit> limits;
   Supervision supervision;
   CgroupPlan cgroup;
+  std::string program_folder;  // of the host, for init where memfds may not be executed
   std::vector<std::string> command;  // the argument vector of the guest
   std::vector<std::string> warnings;  // sentences for the user; each says what is weaker
 };

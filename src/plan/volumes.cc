@@ -93,7 +93,9 @@ std::vector<FileId> IdsUpToRoot(std::string path) {
 // By device and inode, since a path can be spelled, linked and bind-mounted in many ways.
 Result<void> RefuseGuarded(const Input& input, const std::string& source, const FileId& id) {
   const std::vector<FileId> above_source = IdsUpToRoot(source);
-  for (const std::string& guarded : input.guarded_paths) {
+  std::vector<std::string> guarded_paths = input.guarded_paths;
+  guarded_paths.push_back(input.store);
+  for (const std::string& guarded : guarded_paths) {
     const std::vector<FileId> above_guarded = IdsUpToRoot(guarded);
     const bool contains =
         std::find(above_guarded.begin(), above_guarded.end(), id) != above_guarded.end();

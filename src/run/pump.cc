@@ -51,8 +51,10 @@ ssize_t ReadSome(int fd, char* buffer, std::size_t size) {
 OutputPump::OutputPump(sys::UniqueFd source, int forward_fd, std::uint64_t keep)
     : source_(std::move(source)), forward_fd_(forward_fd), keep_(keep) {}
 
-void OutputPump::Start() {
-  if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
+void OutputPump::Notice(short events) {
+  if (events == 0) return;
+  noticed_ = true;
+  if ((events & POLLIN) != 0) thread_ = std::thread([this] { Run(); });
 }
 
 result::Stream OutputPump::Finish() {

@@ -18,10 +18,10 @@ class OutputPump {
   // Takes the read end of the guest's pipe; `forward_fd` is where bytes go, or -1, and is not owned.
   OutputPump(sys::UniqueFd source, int forward_fd, std::uint64_t keep);
 
-  // For poll(2), while the thread has not been started; -1 afterwards.
-  int PollFd() const { return thread_.joinable() ? -1 : source_.Get(); }
-  // Starts the thread: bytes or the end of the stream are there.
-  void Start();
+  // For poll(2): the source as long as nothing has been noticed; -1 afterwards.
+  int PollFd() const { return noticed_ ? -1 : source_.Get(); }
+  // What poll(2) said of it: bytes start the thread; an end without bytes is left to Finish().
+  void Notice(short events);
   // Waits until the stream has ended and everything is forwarded; what came of it. Call once.
   result::Stream Finish();
 
@@ -35,6 +35,7 @@ class OutputPump {
   crypto::Sha256 hash_;
   result::Stream stream_;
   std::thread thread_;
+  bool noticed_ = false;
 };
 
 // Feeds the caller's standard input to the guest. The thread is left behind when the process ends, for a

@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "launch/cgroup.h"
 #include "launch/spawn.h"
 #include "run/pump.h"
 #include "run/signals.h"
@@ -72,10 +73,11 @@ std::uint64_t Milliseconds(const timeval& time) {
 // A run in progress. Its members are what the events change.
 class Session {
  public:
-  Session(const plan::SandboxPlan& plan, launch::Sandbox sandbox, sys::UniqueFd signals,
-          Streams streams, const Options& options)
+  Session(const plan::SandboxPlan& plan, launch::Sandbox sandbox, const launch::RunCgroup* cgroup,
+          sys::UniqueFd signals, Streams streams, const Options& options)
       : plan_(plan),
         sandbox_(std::move(sandbox)),
+        cgroup_(cgroup),
         signals_(std::move(signals)),
         out_(std::move(streams.out), options.forward_output ? STDOUT_FILENO : -1,
              options.output_limit),
@@ -103,8 +105,8 @@ class Session {
                                             {err_.PollFd(), POLLIN, 0}}};
     const auto wait = TimeToNextDeadline();
     if (::ppoll(events.data(), events.size(), wait ? &*wait : nullptr, nullptr) < 0) return;
-    if (events[2].revents != 0) out_.Start();
-    if (events[3].revents != 0) err_.Start();
+    out_.Notice(events[2].revents);
+    err_.Notice(events[3].revents);
     if (events[1].revents != 0) ForwardSignals();
     ended_ = events[0].revents != 0;
     if (!ended_) CheckDeadlines();
@@ -199,8 +201,17 @@ class Session {
     result.usage.cpu_ms = Milliseconds(use.ru_utime) + Milliseconds(use.ru_stime);
     // Init's own figure begins with ours, whose memory it borrowed until its exec.
     result.usage.peak_memory_bytes = peak_memory_bytes_;
+    if (cgroup_ != nullptr) UseCgroup(result);
     DecideOutcome(result);
     return result;
+  }
+
+  // The kernel's own count goes before ours.
+  void UseCgroup(result::RunResult& result) {
+    const launch::CgroupUse use = cgroup_->Use();
+    result.usage.cpu_ms = std::max(result.usage.cpu_ms, use.cpu_ms);
+    result.usage.peak_memory_bytes = std::max(peak_memory_bytes_, use.peak_memory_bytes);
+    if (use.oom_killed && !stopped_for_) stopped_for_ = Cause::kOutOfMemory;
   }
 
   // The first cause wins: a limit that ended the run goes before the signal it was ended with.
@@ -257,6 +268,7 @@ class Session {
 
   const plan::SandboxPlan& plan_;
   launch::Sandbox sandbox_;
+  const launch::RunCgroup* cgroup_;  // not owned; null: none
   sys::UniqueFd signals_;
   OutputPump out_;
   OutputPump err_;
@@ -285,6 +297,12 @@ result::RunResult Refused(Error error) {
 }  // namespace
 
 result::RunResult Execute(const plan::SandboxPlan& plan, const Options& options) {
+  std::optional<launch::RunCgroup> cgroup;
+  if (!plan.cgroup.parent.empty()) {
+    auto made = launch::RunCgroup::Make(plan.cgroup);
+    if (!made) return Refused(std::move(made).error());
+    cgroup = *std::move(made);
+  }
   auto signals = TakeSignals();
   if (!signals) return Refused(std::move(signals).error());
   auto streams = MakeStreams(options.interactive);
@@ -293,15 +311,16 @@ result::RunResult Execute(const plan::SandboxPlan& plan, const Options& options)
                                {.in = streams->guest_in.Get(),
                                 .out = streams->guest_out.Get(),
                                 .err = streams->guest_err.Get()},
-                               -1);
+                               cgroup ? cgroup->Fd() : -1);
   if (!sandbox) return Refused(std::move(sandbox).error());
   // Only now: the child of an undumpable process could not have written its id maps.
   (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);  // cannot fail with 0
   streams->guest_in.Reset();
   streams->guest_out.Reset();
   streams->guest_err.Reset();
-  return std::make_unique<Session>(plan, *std::move(sandbox), *std::move(signals),
-                                   *std::move(streams), options)
+  // On the heap: the pumps' threads hold its address.
+  return std::make_unique<Session>(plan, *std::move(sandbox), cgroup ? &*cgroup : nullptr,
+                                   *std::move(signals), *std::move(streams), options)
       ->Run();
 }
 

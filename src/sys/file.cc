@@ -228,6 +228,14 @@ Result<UniqueFd> SealedMemfd(const char* name, std::string_view bytes, bool exec
   return fd;
 }
 
+Result<UniqueFd> UnnamedProgram(const std::string& directory, std::string_view bytes) {
+  PLIMSOLL_TRY_ASSIGN(const UniqueFd writer, Open(directory, O_RDWR | O_TMPFILE, 0500));
+  PLIMSOLL_TRY(WriteAll(writer.Get(), bytes, directory));
+  if (::fchmod(writer.Get(), 0555) != 0) return ErrnoError("chmod of a file in " + Quote(directory));
+  // A file that is open for writing cannot be executed; this opens it anew, and the writer closes.
+  return Open("/proc/self/fd/" + std::to_string(writer.Get()), O_RDONLY);
+}
+
 Result<Pipe> MakePipe() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return ErrnoError("pipe2");

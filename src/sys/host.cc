@@ -21,6 +21,7 @@ namespace {
 constexpr int kLandlockCreateRuleset = 444;  // x86-64; also in kernels' headers from 5.13 on
 constexpr unsigned kLandlockVersionFlag = 1;
 constexpr std::size_t kMaxCgroupFile = 65536;
+constexpr std::size_t kMaxUidMap = 65536;
 
 void ReadKernel(HostFacts& host) {
   struct utsname names = {};
@@ -48,7 +49,8 @@ std::string OwnCgroup() {
   const auto membership = ReadFile("/proc/self/cgroup", kMaxCgroupFile);
   if (!membership) return {};
   for (const std::string_view line : Split(*membership, '\n')) {
-    if (line.starts_with("0::/")) return "/sys/fs/cgroup" + std::string(line.substr(3));
+    if (!line.starts_with("0::/")) continue;
+    return line == "0::/" ? "/sys/fs/cgroup" : "/sys/fs/cgroup" + std::string(line.substr(3));
   }
   return {};
 }
@@ -68,6 +70,13 @@ bool IsDelegated(const std::string& group) {
 }
 
 }  // namespace
+
+bool IsRootOfHost() {
+  if (::geteuid() != 0) return false;
+  // The initial namespace maps every id to itself: "0 0 4294967295" (user_namespaces(7)).
+  const auto map = ReadFile("/proc/self/uid_map", kMaxUidMap);
+  return !map || map->find("4294967295") != std::string::npos;
+}
 
 HostFacts ProbeHost(const std::vector<std::string>& proc_paths) {
   HostFacts host;

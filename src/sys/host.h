@@ -26,6 +26,10 @@ struct HostFacts {
   }
 };
 
+// True when this process is root and can become other users: not so for the root of a user namespace
+// that maps a few ids only (unshare -r, a rootless container), who is an ordinary user of the host.
+bool IsRootOfHost();
+
 // Probes this host for the calling process; `proc_paths` are absolute paths to look for. Cheap enough
 // for every run (about 30 µs) and without side effects. Nothing in it fails: what cannot be found out
 // counts as absent.

@@ -1,0 +1,75 @@
+#include "cli/doctor_command.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/text.h"
+#include "cli/exit_status.h"
+#include "cli/flags.h"
+#include "cli/paths.h"
+#include "cli/report.h"
+#include "doctor/check.h"
+#include "doctor/examine.h"
+#include "doctor/report.h"
+
+namespace plimsoll::cli {
+namespace {
+
+constexpr int kRunDoesNotWork = 1;
+
+struct DoctorCommand {
+  std::string store;
+  bool json = false;
+  std::string help;  // set when help was asked for
+};
+
+Result<DoctorCommand> ParseDoctor(std::vector<std::string> words) {
+  DoctorCommand command;
+  CLI::App app("Says what this host can do, what it refuses, and the narrowest cure.",
+               "plimsoll doctor");
+  SetUsage(app, "[FLAGS]");
+  app.add_flag("--json", command.json, "one JSON document instead of text");
+  app.add_option("--store", command.store, "where images are kept; default $XDG_DATA_HOME/plimsoll")
+      ->envname("PLIMSOLL_STORE");
+  PLIMSOLL_TRY_ASSIGN(const std::vector<std::string> operands, TakeOperands(app, words));
+  if (!operands.empty()) {
+    return UsageError(app, "doctor takes no operand, but was given " + Quote(operands.front()));
+  }
+  PLIMSOLL_TRY_ASSIGN(const bool help, ParseFlags(app, std::move(words)));
+  if (help) command.help = app.help();
+  return command;
+}
+
+bool WantsColour() {
+  const char* refused = std::getenv("NO_COLOR");
+  return ::isatty(STDOUT_FILENO) == 1 && (refused == nullptr || refused[0] == '\0');
+}
+
+Result<int> Examined(const DoctorCommand& command) {
+  PLIMSOLL_TRY_ASSIGN(const std::string store, StorePath(command.store));
+  std::vector<std::string> guarded;
+  if (std::string config = ConfigPath(); !config.empty()) guarded.push_back(std::move(config));
+  PLIMSOLL_TRY_ASSIGN(const doctor::Examination examination, doctor::Examine(store, guarded));
+  if (examination.worker_status) return *examination.worker_status;
+  const std::vector<doctor::Check> checks = doctor::Judge(examination.findings);
+  const std::string answer =
+      command.json ? doctor::ReportJson(checks) : doctor::ReportText(checks, WantsColour());
+  if (!PrintAnswer(answer)) return kRunnerFailed;
+  return doctor::Works(checks) ? 0 : kRunDoesNotWork;
+}
+
+}  // namespace
+
+int RunDoctorCommand(const std::vector<std::string>& words) {
+  auto command = ParseDoctor(words);
+  if (command && !command->help.empty()) {
+    return PrintAnswer(command->help) ? 0 : kRunnerFailed;
+  }
+  auto status = command ? Examined(*command) : Result<int>(std::move(command).error());
+  if (status) return *status;
+  PrintError(status.error());
+  return kRunnerFailed;
+}
+
+}  // namespace plimsoll::cli
