@@ -50,6 +50,7 @@ struct Stages {
 // The end of a run: its response or its error, and the exit status.
 int Finish(const Stages& stages, const result::RunResult& result) {
   if (result.error) cli::PrintError(*result.error);
+  if (!result.detail.empty()) cli::PrintNote(result.detail);
   if (stages.json && !cli::PrintAnswer(cli::RunResponse(stages.parts, result))) {
     return cli::kRunnerFailed;
   }
@@ -112,7 +113,7 @@ int RunOne(const Words& words, bool is_plan) {
                            .host = host,
                            .store = *store,
                            .guarded_paths = GuardedPaths(),
-                           .pass_mounts = is_root && !is_plan});
+                           .pass_mounts = is_root});
   if (!plan) return Refuse(stages, std::move(plan).error());
   if (is_plan) {
     const std::string text = request.json ? plan::DumpJson(plan->bytes, plan->digest)

@@ -61,7 +61,7 @@ void SetUsage(CLI::App& app, std::string arguments) {
 }
 
 Error UsageError(const CLI::App& app, std::string what, std::string hint) {
-  if (!hint.empty()) hint += "; ";
+  if (!hint.empty()) hint += " ";
   return Error{.kind = ErrorKind::kUsage,
                .what = std::move(what),
                .hint = std::move(hint) + "'" + app.get_name() + " -h' lists the flags"};

@@ -1,5 +1,7 @@
 #include "cli/response.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "cli/exit_status.h"
 #include "json/writer.h"
@@ -65,7 +67,7 @@ void WriteProject(json::Writer& writer, const ResponseParts& parts,
                   const result::RunResult& result) {
   writer.Key("project").BeginObject();
   writer.Member("outcome", OutcomeName(result.cause));
-  writer.Member("outcome_detail", result.error ? result.error->Message() : std::string());
+  writer.Member("outcome_detail", result.error ? result.error->Message() : result.detail);
   writer.Member("artifacts_truncated", false);
   writer.Key("steps").BeginArray();
   if (result.ran == result::Ran::kYes) WriteStep(writer, parts, result);
@@ -87,7 +89,8 @@ void WriteRefusal(json::Writer& writer, const result::RunResult& result) {
   writer.EndObject();
 }
 
-void WriteLimits(json::Writer& writer, const plan::SandboxPlan* plan) {
+void WriteLimits(json::Writer& writer, const plan::SandboxPlan* plan,
+                 const std::vector<std::string>& hit) {
   writer.Key("limits").BeginArray();
   if (plan != nullptr) {
     for (const plan::Limit& limit : plan->limits) {
@@ -95,6 +98,7 @@ void WriteLimits(json::Writer& writer, const plan::SandboxPlan* plan) {
       writer.Member("name", limit.name);
       writer.Member("value", limit.value);
       writer.Member("mechanism", limit.mechanism);
+      writer.Member("hit", std::find(hit.begin(), hit.end(), limit.name) != hit.end());
       writer.EndObject();
     }
   }
@@ -137,7 +141,7 @@ std::string RunResponse(const ResponseParts& parts, const result::RunResult& res
   writer.Member("ran", RanName(result.ran));
   WriteRefusal(writer, result);
   WriteProject(writer, parts, result);
-  WriteLimits(writer, parts.plan);
+  WriteLimits(writer, parts.plan, result.limits_hit);
   WriteUsage(writer, result.usage);
   WriteConfinement(writer, parts);
   writer.EndObject();

@@ -1,6 +1,8 @@
 #include "init/pid1.h"
 
 #include <asm/errno.h>
+#include <asm/statfs.h>
+#include <linux/magic.h>
 #include <linux/mman.h>
 #include <linux/prctl.h>
 #include <linux/signal.h>
@@ -28,8 +30,8 @@ struct Course {
   bool found;        // the file that could not be executed was there
 };
 
-void Send(ReportKind kind, uint32_t value, uint32_t detail) {
-  const Report report = {kind, value, detail, 0};
+void Send(ReportKind kind, uint32_t value, uint32_t detail, uint32_t flags = 0) {
+  const Report report = {kind, value, detail, flags};
   // A pipe takes 16 bytes whole or not at all; when nobody reads, nobody is left to tell.
   Syscall(__NR_write, kReportFd, &report, sizeof report);
 }
@@ -101,6 +103,14 @@ int Reap(long guest) {
   }
 }
 
+// /run is the scratch unless a volume lies there.
+uint32_t ScratchFlags() {
+  struct statfs64 status = {};
+  if (Syscall(__NR_statfs, "/run", &status) < 0 || status.f_type != TMPFS_MAGIC) return 0;
+  const bool full = status.f_bfree == 0 || status.f_ffree == 0;
+  return full ? uint32_t{kScratchFull} : 0U;
+}
+
 // The largest resident set among the processes that were reaped, in KiB; 0 when it cannot be told.
 uint32_t PeakKilobytes() {
   constexpr int kChildren = -1;
@@ -133,7 +143,7 @@ void Forward(int signal, const siginfo_t& info, long guest) {
     if (signal == SIGCHLD) {
       const int status = Reap(guest);
       if (status == kNotGuest) continue;
-      Send(ReportKind::kExited, static_cast<uint32_t>(status), PeakKilobytes());
+      Send(ReportKind::kExited, static_cast<uint32_t>(status), PeakKilobytes(), ScratchFlags());
       Exit(0);
     }
     if (signal > 0) Forward(static_cast<int>(signal), info, guest);

@@ -124,7 +124,11 @@ struct Report {
   ReportKind kind;
   uint32_t value;
   uint32_t detail;
-  uint32_t reserved;
+  uint32_t flags;  // ReportFlags
+};
+
+enum ReportFlags : uint32_t {
+  kScratchFull = 1,  // with kExited: the run's tmpfs had no block or no inode left
 };
 static_assert(sizeof(Report) == 16);
 

@@ -36,11 +36,12 @@ void DecideMemory(Draft& draft) {
   const std::uint64_t bytes = asked.value_or(draft.input.host.memory_bytes / 2);
   if (!draft.plan.cgroup.parent.empty()) {
     draft.plan.cgroup.memory_max = std::to_string(bytes);
-    Note(draft, "memory", std::to_string(bytes), "cgroup", asked.has_value());
+    Note(draft, "memory", std::to_string(bytes) + " bytes", "cgroup", asked.has_value());
     return;
   }
   draft.plan.supervision.memory_bytes = bytes;
-  Note(draft, "memory", std::to_string(bytes), kWatchdog, asked.has_value());
+  draft.plan.supervision.memory_asked = asked.has_value();
+  Note(draft, "memory", std::to_string(bytes) + " bytes", kWatchdog, asked.has_value());
 }
 
 void DecidePids(Draft& draft) {
@@ -51,6 +52,7 @@ void DecidePids(Draft& draft) {
   draft.writer.Add({.phase = Phase::kInit,
                     .kind = StepKind::kResourceLimit,
                     .number = {RLIMIT_NPROC, count + 1, count + 1}});
+  draft.plan.supervision.most_tasks = count + 1;
   if (!draft.plan.cgroup.parent.empty()) draft.plan.cgroup.pids_max = std::to_string(count + 1);
   Note(draft, "pids", std::to_string(count),
        draft.plan.cgroup.parent.empty() ? "rlimit" : "cgroup", asked.has_value());
@@ -85,8 +87,8 @@ Result<void> DecideLimits(Draft& draft) {
     }
     Note(draft, "cpus", value, enforced ? "cgroup" : kNotEnforced, true);
   }
-  Note(draft, "tmpfs-size", std::to_string(limits.tmpfs_bytes), "tmpfs", false);
-  Note(draft, "output-limit", std::to_string(draft.input.request.output_limit), "runner", false);
+  Note(draft, "tmpfs-size", std::to_string(limits.tmpfs_bytes) + " bytes", "tmpfs", false);
+  Note(draft, "output-limit", std::to_string(draft.input.request.output_limit) + " bytes", "runner", false);
 
   for (const Limit& limit : plan.limits) {
     if (!limit.asked || (limit.mechanism != kWatchdog && limit.mechanism != kNotEnforced)) continue;

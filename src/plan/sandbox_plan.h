@@ -28,6 +28,8 @@ struct Supervision {
   std::chrono::milliseconds kill_after{2000};
   std::optional<std::chrono::milliseconds> cpu_time;
   std::optional<std::uint64_t> memory_bytes;  // watched; absent when a cgroup enforces it
+  bool memory_asked = false;                  // by the user, not the default
+  std::uint64_t most_tasks = 0;               // at which the pids limit stops new ones, init included
 };
 
 // Values for a fresh cgroup of this run; empty texts are not written.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 
@@ -42,6 +43,8 @@ struct RunResult {
   int exit_code = 125;           // as the caller's exit status, see cli/exit_status.h
   int signal = 0;                // that ended the guest's first process; 0: none
   std::optional<Error> error;    // for kSetupFailed and kNotExecuted
+  std::string detail;            // which limit ended the run, in a sentence; empty: none did
+  std::vector<std::string> limits_hit;  // names of the limits that were seen reached
   Stream out;
   Stream err;
   ResourceUse usage;

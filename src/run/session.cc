@@ -14,6 +14,8 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "launch/cgroup.h"
@@ -30,8 +32,10 @@ using Clock = std::chrono::steady_clock;
 using result::Cause;
 using result::Ran;
 
-// Between two looks of the watchdog: the most that a limit is overrun by.
+// Between two looks of the watchdog: the most that a limit is overrun by. A look costs some 100 µs, so one
+// that only guards the default is rarer.
 constexpr std::chrono::milliseconds kWatchInterval{10};
+constexpr std::chrono::milliseconds kDefaultWatchInterval{100};
 constexpr int kNotFound = 127;
 constexpr int kNotExecutable = 126;
 
@@ -87,7 +91,8 @@ class Session {
         started_(Clock::now()) {
     const plan::Supervision& watched = plan.supervision;
     if (watched.timeout) stop_at_ = started_ + *watched.timeout;
-    if (watched.cpu_time || watched.memory_bytes) look_at_ = started_ + kWatchInterval;
+    if (watched.cpu_time || watched.memory_asked) watch_interval_ = kWatchInterval;
+    if (watched.cpu_time || watched.memory_bytes) look_at_ = started_ + watch_interval_;
     if (options.interactive) InputPump(STDIN_FILENO, std::move(streams.in));
   }
 
@@ -124,8 +129,15 @@ class Session {
   void CheckDeadlines() {
     const auto now = Clock::now();
     if (now >= kill_at_) return Kill();
-    if (now >= stop_at_) Stop(Cause::kTimedOut);
+    if (now >= stop_at_) {
+      Hit("timeout");
+      Stop(Cause::kTimedOut);
+    }
     if (now >= look_at_) Look(now);
+  }
+
+  void Hit(const char* limit) {
+    if (std::find(hit_.begin(), hit_.end(), limit) == hit_.end()) hit_.emplace_back(limit);
   }
 
   // TERM to every process of the sandbox, and KILL after the grace.
@@ -142,17 +154,20 @@ class Session {
   }
 
   void Look(Clock::time_point now) {
-    look_at_ = now + kWatchInterval;
+    look_at_ = now + watch_interval_;
     const auto usage = watchdog_.Measure(false);
     if (!usage) return;
     peak_memory_bytes_ = std::max(peak_memory_bytes_, usage->memory_bytes);
     const plan::Supervision& watched = plan_.supervision;
+    if (usage->tasks >= watched.most_tasks) Hit("pids");
     if (watched.cpu_time && usage->cpu >= *watched.cpu_time && !stopped_for_) {
+      Hit("cpu-time");
       Stop(Cause::kTimedOut);
     }
     if (!watched.memory_bytes || usage->memory_bytes <= *watched.memory_bytes) return;
     const auto exact = watchdog_.Measure(true);
     if (exact && exact->memory_bytes > *watched.memory_bytes) {
+      Hit("memory");
       stopped_for_ = Cause::kOutOfMemory;
       Kill();
     }
@@ -183,6 +198,7 @@ class Session {
           break;
         case init::ReportKind::kExited:
           wait_status_ = static_cast<int>(report.value);
+          if ((report.flags & init::kScratchFull) != 0) Hit("tmpfs-size");
           peak_memory_bytes_ = std::max(peak_memory_bytes_, std::uint64_t{report.detail} * 1024);
           break;
       }
@@ -194,6 +210,7 @@ class Session {
     struct rusage use = {};
     siginfo_t info = {};
     (void)::syscall(SYS_waitid, P_PIDFD, sandbox_.init.pidfd.Get(), &info, WEXITED, &use);
+    ReleaseSignals();
     result.out = out_.Finish();
     result.err = err_.Finish();
     result.usage.wall_ms = static_cast<std::uint64_t>(
@@ -211,6 +228,7 @@ class Session {
     const launch::CgroupUse use = cgroup_->Use();
     result.usage.cpu_ms = std::max(result.usage.cpu_ms, use.cpu_ms);
     result.usage.peak_memory_bytes = std::max(peak_memory_bytes_, use.peak_memory_bytes);
+    if (use.oom_killed) Hit("memory");
     if (use.oom_killed && !stopped_for_) stopped_for_ = Cause::kOutOfMemory;
   }
 
@@ -220,8 +238,10 @@ class Session {
     if (failed_) return SetUpFailed(result);
     if (not_executed_) return NotExecuted(result);
     if (wait_status_ && WIFSIGNALED(*wait_status_)) result.signal = WTERMSIG(*wait_status_);
+    result.limits_hit = hit_;
     if (stopped_for_) {
       result.cause = *stopped_for_;
+      result.detail = LimitDetail();
       if (!wait_status_) result.signal = SIGKILL;
     } else if (!wait_status_) {
       InitKilled(result);
@@ -231,6 +251,18 @@ class Session {
       result.cause = Cause::kExited;
       result.exit_code = WEXITSTATUS(*wait_status_);
     }
+  }
+
+  // "the timeout limit of 1000 ms ended the run"
+  std::string LimitDetail() const {
+    for (const plan::Limit& limit : plan_.limits) {
+      const bool is_time = limit.name == "timeout" || limit.name == "cpu-time";
+      const bool fits = stopped_for_ == Cause::kTimedOut ? is_time : limit.name == "memory";
+      if (fits && std::find(hit_.begin(), hit_.end(), limit.name) != hit_.end()) {
+        return "the " + limit.name + " limit of " + limit.value + " ended the run";
+      }
+    }
+    return {};
   }
 
   void SetUpFailed(result::RunResult& result) const {
@@ -274,11 +306,13 @@ class Session {
   OutputPump err_;
   Watchdog watchdog_;
   Clock::time_point started_;
+  std::chrono::milliseconds watch_interval_ = kDefaultWatchInterval;
 
   Clock::time_point stop_at_ = Clock::time_point::max();
   Clock::time_point kill_at_ = Clock::time_point::max();
   Clock::time_point look_at_ = Clock::time_point::max();
   bool ended_ = false;
+  std::vector<std::string> hit_;  // names of limits
   std::optional<Cause> stopped_for_;
 
   std::optional<init::Report> failed_;

@@ -33,6 +33,13 @@ Result<sys::UniqueFd> TakeSignals() {
   return fd;
 }
 
+void ReleaseSignals() {
+  sigset_t taken;
+  ::sigemptyset(&taken);
+  for (const int number : kForwarded) ::sigaddset(&taken, number);
+  (void)::pthread_sigmask(SIG_UNBLOCK, &taken, nullptr);  // cannot fail with these arguments
+}
+
 int NextSignal(int signal_fd) {
   struct signalfd_siginfo info = {};
   const ssize_t count = ::read(signal_fd, &info, sizeof info);

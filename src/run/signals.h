@@ -11,6 +11,10 @@ namespace plimsoll::run {
 // inherited "ignore" would lose the sandbox's exit status, and SIGPIPE is ignored.
 Result<sys::UniqueFd> TakeSignals();
 
+// Lets those signals act on this process again: once the sandbox has ended there is nobody to pass them to,
+// and the user must be able to end a runner that waits for a slow reader.
+void ReleaseSignals();
+
 // The next pending signal's number, 0 when there is none.
 int NextSignal(int signal_fd);
 

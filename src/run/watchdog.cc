@@ -16,9 +16,10 @@ namespace {
 constexpr std::size_t kMaxProcFile = 65536;
 
 // Fields of proc_pid_stat(5), counted from the one behind the command's closing parenthesis: state is
-// 0, utime 11, stime 12, cutime 13, cstime 14, rss 21.
+// 0, utime 11, stime 12, cutime 13, cstime 14, num_threads 17, rss 21.
 constexpr std::size_t kUserTime = 11;
 constexpr std::size_t kLastTime = 14;
+constexpr std::size_t kThreads = 17;
 constexpr std::size_t kResidentPages = 21;
 
 std::optional<std::string> ReadEntry(int proc, const std::string& path) {
@@ -38,6 +39,7 @@ void AddStat(std::string_view stat, Usage& usage) {
   std::uint64_t ticks = 0;
   for (std::size_t i = kUserTime; i <= kLastTime; ++i) ticks += ParseUint(fields[i]).value_or(0);
   const auto per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  usage.tasks += ParseUint(fields[kThreads]).value_or(0);
   usage.cpu += std::chrono::milliseconds(ticks * 1000 / per_second);
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   usage.memory_bytes += ParseUint(fields[kResidentPages]).value_or(0) * page;

@@ -17,6 +17,7 @@ namespace plimsoll::run {
 struct Usage {
   std::chrono::milliseconds cpu{0};  // of living processes and of those they have waited for
   std::uint64_t memory_bytes = 0;    // resident, and what the run's tmpfs holds
+  std::uint64_t tasks = 0;           // processes and threads, init too
 };
 
 class Watchdog {
