@@ -3,16 +3,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "base/text.h"
 #include "cli/doctor_command.h"
 #include "cli/exec_options.h"
 #include "cli/exit_status.h"
 #include "cli/image_commands.h"
+#include "cli/main_help.h"
 #include "cli/paths.h"
 #include "cli/report.h"
 #include "cli/response.h"
@@ -29,39 +30,16 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-constexpr std::string_view kUsage =
-    "Usage: plimsoll COMMAND [FLAGS] ...\n"
-    "\n"
-    "Runs untrusted code in a sandbox of its own: no root, no daemon, no network.\n"
-    "\n"
-    "  exec [FLAGS] [--] COMMAND [ARG...]   run one command\n"
-    "  plan [FLAGS] [--] COMMAND [ARG...]   print the plan of such a run, and run nothing\n"
-    "  image import|ls|inspect|rm|verify    the local image store\n"
-    "  doctor                               what this host can do, and what to mend\n"
-    "\n"
-    "'plimsoll COMMAND -h' explains a command; the manual is plimsoll(1).\n";
-
-// What exists of a run so far, for the response.
-struct Stages {
-  cli::ResponseParts parts;
-  bool json = false;
+// A run as far as it has come; each member is made from those above it.
+struct Run {
+  bool is_root = false;  // of the host; the guest is somebody else then
+  bool json = false;     // how the user wants to be answered, known before anything can fail
+  cli::ExecCommand command;
+  sys::HostFacts host;
+  std::optional<image::Rootfs> rootfs;
+  std::optional<policy::Policy> policy;
+  std::optional<plan::SandboxPlan> plan;
 };
-
-// The end of a run: its response or its error, and the exit status.
-int Finish(const Stages& stages, const result::RunResult& result) {
-  if (result.error) cli::PrintError(*result.error);
-  if (!result.detail.empty()) cli::PrintNote(result.detail);
-  if (stages.json && !cli::PrintAnswer(cli::RunResponse(stages.parts, result))) {
-    return cli::kRunnerFailed;
-  }
-  return cli::ExitStatus(result);
-}
-
-int Refuse(const Stages& stages, Error error) {
-  result::RunResult result;
-  result.error = std::move(error);
-  return Finish(stages, result);
-}
 
 // The facts of this host for the process that will clone, which is not root even when we are.
 sys::HostFacts HostFor(const request::RunRequest& request, bool is_root) {
@@ -80,77 +58,96 @@ std::vector<std::string> GuardedPaths() {
   return config.empty() ? std::vector<std::string>() : std::vector<std::string>{config};
 }
 
-Result<void> CheckHostUser(const request::RunRequest& request, bool is_root) {
-  if (!request.host_user || is_root) return {};
+Result<void> CheckHostUser(const Run& run) {
+  if (!run.command.request.host_user || run.is_root) return {};
   return Error{.kind = ErrorKind::kRequest,
-               .what = "--host-user is only for root; the guest of an ordinary user is that user on "
-                       "the host"};
+               .what = "--host-user is only for root; the guest of an ordinary user is that user "
+                       "on the host"};
 }
 
-// exec and plan: argv -> request -> root -> policy -> plan -> (exec) result.
-int RunOne(const Words& words, bool is_plan) {
-  Stages stages;
-  auto command = cli::ParseExec(words, is_plan);
-  if (!command) return Refuse(stages, std::move(command).error());
-  if (!command->help.empty()) return cli::PrintAnswer(command->help) ? 0 : cli::kRunnerFailed;
-  const request::RunRequest& request = command->request;
-  stages.parts.request = &request;
-  stages.json = request.json && !is_plan;
-  const bool is_root = sys::IsRootOfHost();
-  if (auto allowed = CheckHostUser(request, is_root); !allowed) return Refuse(stages, allowed.error());
+// argv -> request -> root -> policy -> plan. With only the help asked for, the plan stays empty.
+Result<void> Prepare(Run& run, const Words& words, bool is_plan) {
+  run.is_root = sys::IsRootOfHost();
+  run.json = std::find(words.begin(), std::find(words.begin(), words.end(), "--"), "--json") !=
+             std::find(words.begin(), words.end(), "--");
+  PLIMSOLL_TRY_ASSIGN(run.command, cli::ParseExec(words, is_plan));
+  run.json = run.command.request.json;
+  if (!run.command.help.empty()) return {};
+  PLIMSOLL_TRY(CheckHostUser(run));
+  PLIMSOLL_TRY_ASSIGN(const std::string store, cli::StorePath(run.command.store));
+  run.host = HostFor(run.command.request, run.is_root);
+  PLIMSOLL_TRY_ASSIGN(run.rootfs, image::PrepareRootfs(store, run.command.request.image));
+  run.policy = policy::Default();
+  PLIMSOLL_TRY_ASSIGN(run.plan, plan::Build({.request = run.command.request,
+                                             .rootfs = *run.rootfs,
+                                             .policy = *run.policy,
+                                             .host = run.host,
+                                             .store = store,
+                                             .guarded_paths = GuardedPaths(),
+                                             .pass_mounts = run.is_root}));
+  return {};
+}
 
-  auto store = cli::StorePath(command->store);
-  if (!store) return Refuse(stages, std::move(store).error());
-  auto rootfs = image::PrepareRootfs(*store, request.image);
-  if (!rootfs) return Refuse(stages, std::move(rootfs).error());
-  stages.parts.rootfs = &*rootfs;
-  const policy::Policy policy = policy::Default();
-  stages.parts.policy = &policy;
-  const sys::HostFacts host = HostFor(request, is_root);
-  auto plan = plan::Build({.request = request,
-                           .rootfs = *rootfs,
-                           .policy = policy,
-                           .host = host,
-                           .store = *store,
-                           .guarded_paths = GuardedPaths(),
-                           .pass_mounts = is_root});
-  if (!plan) return Refuse(stages, std::move(plan).error());
-  if (is_plan) {
-    const std::string text = request.json ? plan::DumpJson(plan->bytes, plan->digest)
-                                          : plan::DumpText(plan->bytes);
-    return cli::PrintAnswer(text) ? 0 : cli::kRunnerFailed;
+int Answer(std::string_view text) { return cli::PrintAnswer(text) ? 0 : cli::kRunnerFailed; }
+
+// The end of a run: its response or its error, and the exit status.
+int Finish(const Run& run, const result::RunResult& result) {
+  if (result.error) cli::PrintError(*result.error);
+  if (!result.detail.empty()) cli::PrintNote(result.detail);
+  const cli::ResponseParts parts = {.request = &run.command.request,
+                                    .rootfs = run.rootfs ? &*run.rootfs : nullptr,
+                                    .policy = run.policy ? &*run.policy : nullptr,
+                                    .plan = run.plan ? &*run.plan : nullptr};
+  if (run.json && !cli::PrintAnswer(cli::RunResponse(parts, result))) return cli::kRunnerFailed;
+  return cli::ExitStatus(result);
+}
+
+int Refuse(const Run& run, Error error) {
+  result::RunResult result;
+  result.error = std::move(error);
+  return Finish(run, result);
+}
+
+// Prepare's plan -> result. Root leaves a keeper behind and goes on as somebody else.
+int RunExec(const Words& words) {
+  Run run;
+  if (auto prepared = Prepare(run, words, false); !prepared) return Refuse(run, prepared.error());
+  if (!run.plan) return Answer(run.command.help);
+  if (!run.command.quiet) {
+    for (const std::string& warning : run.plan->warnings) cli::PrintNote(warning);
   }
-  stages.parts.plan = &*plan;
-  if (!command->quiet) {
-    for (const std::string& warning : plan->warnings) cli::PrintNote(warning);
-  }
-  if (is_root) {
-    auto status = run::BecomeWorker(host.uid, host.gid);
-    if (!status) return Refuse(stages, std::move(status).error());
+  if (run.is_root) {
+    const auto status = run::BecomeWorker(run.host.uid, run.host.gid);
+    if (!status) return Refuse(run, status.error());
     if (*status) return **status;
   }
-  const result::RunResult result = run::Execute(*plan, {.forward_output = !request.json,
-                                                        .interactive = request.interactive,
-                                                        .output_limit = request.output_limit});
-  return Finish(stages, result);
+  return Finish(run, run::Execute(*run.plan, {.forward_output = !run.json,
+                                              .interactive = run.command.request.interactive,
+                                              .output_limit = run.command.request.output_limit}));
+}
+
+int RunPlan(const Words& words) {
+  Run run;
+  auto prepared = Prepare(run, words, true);
+  if (!prepared) {
+    cli::PrintError(prepared.error());
+    return cli::kRunnerFailed;
+  }
+  if (!run.plan) return Answer(run.command.help);
+  return Answer(run.json ? plan::DumpJson(run.plan->bytes, run.plan->digest)
+                         : plan::DumpText(run.plan->bytes));
 }
 
 int Dispatch(const Words& words) {
   const std::string first = words.empty() ? "" : words[0];
   const Words rest(words.begin() + (words.empty() ? 0 : 1), words.end());
-  if (first == "exec" || first == "plan") return RunOne(rest, first == "plan");
+  if (first == "exec") return RunExec(rest);
+  if (first == "plan") return RunPlan(rest);
   if (first == "image") return cli::RunImageCommand(rest);
   if (first == "doctor") return cli::RunDoctorCommand(rest);
-  if (first == "-h" || first == "--help" || first == "help") return cli::PrintAnswer(kUsage) ? 0 : 125;
-  if (first == "--version") {
-    return cli::PrintAnswer("plimsoll " PLIMSOLL_VERSION "\n") ? 0 : cli::kRunnerFailed;
-  }
-  Error error{.kind = ErrorKind::kUsage,
-              .what = first.empty() ? "no command was given" : "unknown command " + Quote(first),
-              .hint = "'plimsoll -h' lists the commands"};
-  const std::string_view nearest = Nearest(first, {"exec", "plan", "image", "doctor"});
-  if (!nearest.empty()) error.hint.insert(0, "did you mean '" + std::string(nearest) + "'? ");
-  cli::PrintError(error);
+  if (first == "-h" || first == "--help" || first == "help") return Answer(cli::MainHelp());
+  if (first == "--version") return Answer("plimsoll " PLIMSOLL_VERSION "\n");
+  cli::PrintError(cli::UnknownCommand(first));
   return cli::kRunnerFailed;
 }
 

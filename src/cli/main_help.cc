@@ -1,0 +1,29 @@
+#include "cli/main_help.h"
+
+#include "base/text.h"
+
+namespace plimsoll::cli {
+
+std::string_view MainHelp() {
+  return "Usage: plimsoll COMMAND [FLAGS] ...\n"
+         "\n"
+         "Runs untrusted code in a sandbox of its own: no root, no daemon, no network.\n"
+         "\n"
+         "  exec [FLAGS] [--] COMMAND [ARG...]   run one command\n"
+         "  plan [FLAGS] [--] COMMAND [ARG...]   print the plan of such a run, and run nothing\n"
+         "  image import|ls|inspect|rm|verify    the local image store\n"
+         "  doctor                               what this host can do, and what to mend\n"
+         "\n"
+         "'plimsoll COMMAND -h' explains a command; the manual is plimsoll(1).\n";
+}
+
+Error UnknownCommand(const std::string& word) {
+  Error error{.kind = ErrorKind::kUsage,
+              .what = word.empty() ? "no command was given" : "unknown command " + Quote(word),
+              .hint = "'plimsoll -h' lists the commands"};
+  const std::string_view nearest = Nearest(word, {"exec", "plan", "image", "doctor"});
+  if (!nearest.empty()) error.hint.insert(0, "did you mean '" + std::string(nearest) + "'? ");
+  return error;
+}
+
+}  // namespace plimsoll::cli
