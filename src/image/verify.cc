@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/text.h"
@@ -56,8 +57,13 @@ class Verifier {
   Verification Take() { return std::move(verification_); }
 
  private:
+  // Names share blobs: what is wrong with one is told once.
   void Problem(const std::string& where, const std::string& what) {
-    verification_.problems.push_back(where + ": " + what);
+    std::vector<std::string>& problems = verification_.problems;
+    const std::string problem = where + ": " + what;
+    if (std::find(problems.begin(), problems.end(), problem) == problems.end()) {
+      problems.push_back(problem);
+    }
   }
 
   void Tell(const std::string& what) const {

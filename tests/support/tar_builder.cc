@@ -209,7 +209,7 @@ std::string IndexJson(const std::vector<std::string>& descriptors) {
   return text + "]}";
 }
 
-Files LayoutFiles(const std::vector<BuiltImage>& images, std::string_view index_json) {
+Files LayoutOfSeveral(const std::vector<BuiltImage>& images, std::string_view index_json) {
   Files files = {{"oci-layout", R"({"imageLayoutVersion":"1.0.0"})"},
                  {"index.json", std::string(index_json)}};
   for (const BuiltImage& image : images) {
@@ -220,8 +220,7 @@ Files LayoutFiles(const std::vector<BuiltImage>& images, std::string_view index_
 }
 
 Files LayoutFiles(const BuiltImage& image, std::string_view ref_name) {
-  return LayoutFiles(std::vector<BuiltImage>{image},
-                     IndexJson({DescriptorOf(image, ref_name, "")}));
+  return LayoutOfSeveral({image}, IndexJson({DescriptorOf(image, ref_name, "")}));
 }
 
 void WriteFiles(const std::string& folder, const Files& files) {

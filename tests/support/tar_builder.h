@@ -48,8 +48,8 @@ std::string Zstd(std::string_view bytes);
 std::string DigestOf(std::string_view bytes);
 
 struct ImageParts {
-  std::vector<std::string> layers;      // as they are stored; compressed or not
-  std::vector<std::string> layer_tars;  // uncompressed; empty: the layers are plain
+  std::vector<std::string> layers;           // as they are stored; compressed or not
+  std::vector<std::string> layer_tars = {};  // uncompressed; empty: the layers are plain
   std::string config = R"("config":{"Env":["PATH=/bin"],"Cmd":["sh"]})";  // members of the document
   std::string architecture = "amd64";
   std::string os = "linux";
@@ -71,7 +71,7 @@ std::string DescriptorOf(const BuiltImage& image, std::string_view ref_name,
 
 // The files of an OCI layout, path and bytes, to be written to a folder or into an archive.
 using Files = std::vector<std::pair<std::string, std::string>>;
-Files LayoutFiles(const std::vector<BuiltImage>& images, std::string_view index_json);
+Files LayoutOfSeveral(const std::vector<BuiltImage>& images, std::string_view index_json);
 // A layout with one image.
 Files LayoutFiles(const BuiltImage& image, std::string_view ref_name);
 std::string IndexJson(const std::vector<std::string>& descriptors);
