@@ -158,6 +158,7 @@ class Session {
     const auto usage = watchdog_.Measure(false);
     if (!usage) return;
     peak_memory_bytes_ = std::max(peak_memory_bytes_, usage->memory_bytes);
+    cpu_seen_ = std::max(cpu_seen_, usage->cpu);
     const plan::Supervision& watched = plan_.supervision;
     if (usage->tasks >= watched.most_tasks) Hit("pids");
     if (watched.cpu_time && usage->cpu >= *watched.cpu_time && !stopped_for_) {
@@ -215,7 +216,9 @@ class Session {
     result.err = err_.Finish();
     result.usage.wall_ms = static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - started_).count());
-    result.usage.cpu_ms = Milliseconds(use.ru_utime) + Milliseconds(use.ru_stime);
+    // What the end of process 1 killed was not waited for, so its time is in no one's usage.
+    result.usage.cpu_ms = std::max(Milliseconds(use.ru_utime) + Milliseconds(use.ru_stime),
+                                   static_cast<std::uint64_t>(cpu_seen_.count()));
     // Init's own figure begins with ours, whose memory it borrowed until its exec.
     result.usage.peak_memory_bytes = peak_memory_bytes_;
     if (cgroup_ != nullptr) UseCgroup(result);
@@ -319,6 +322,7 @@ class Session {
   std::optional<init::Report> not_executed_;
   bool began_ = false;
   std::optional<int> wait_status_;
+  std::chrono::milliseconds cpu_seen_{0};  // the most that the watchdog has added up
   std::uint64_t peak_memory_bytes_ = 0;  // the largest that was seen
 };
 
