@@ -121,7 +121,9 @@ function(plimsoll_program name)
   target_compile_definitions(${name} PRIVATE PLIMSOLL_VERSION="${PROJECT_VERSION}")
   target_link_options(${name} PRIVATE -pie -Wl,-z,relro,-z,now -Wl,--gc-sections -Wl,--build-id)
   if(PLIMSOLL_STATIC_DEPS)
-    # --as-needed: g++ names libm for libstdc++, of which we use nothing that needs it.
+    # g++ names the shared libm for libstdc++ at the end; with both named here as archives nothing
+    # is left for it to give, and --as-needed drops it.
+    target_link_libraries(${name} PRIVATE libstdc++.a libm.a)
     target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc -Wl,--as-needed)
     add_custom_command(TARGET ${name} POST_BUILD
       COMMAND ${CMAKE_OBJCOPY} --only-keep-debug $<TARGET_FILE:${name}> $<TARGET_FILE:${name}>.debug
