@@ -8,6 +8,11 @@ set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(PLIMSOLL_STATIC_DEPS)
+  # g++ ends its link line with the shared libm, for libstdc++. Both named as archives before it
+  # leave nothing for it to give, and --as-needed drops it.
+  set(CMAKE_CXX_STANDARD_LIBRARIES "-Wl,-Bstatic -lstdc++ -lm -Wl,-Bdynamic")
+endif()
 
 # Warnings, hardening and sanitizers that every target of ours has.
 add_library(plimsoll_options INTERFACE)
@@ -121,9 +126,6 @@ function(plimsoll_program name)
   target_compile_definitions(${name} PRIVATE PLIMSOLL_VERSION="${PROJECT_VERSION}")
   target_link_options(${name} PRIVATE -pie -Wl,-z,relro,-z,now -Wl,--gc-sections -Wl,--build-id)
   if(PLIMSOLL_STATIC_DEPS)
-    # g++ names the shared libm for libstdc++ at the end; with both named here as archives nothing
-    # is left for it to give, and --as-needed drops it.
-    target_link_libraries(${name} PRIVATE libstdc++.a libm.a)
     target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc -Wl,--as-needed)
     add_custom_command(TARGET ${name} POST_BUILD
       COMMAND ${CMAKE_OBJCOPY} --only-keep-debug $<TARGET_FILE:${name}> $<TARGET_FILE:${name}>.debug
