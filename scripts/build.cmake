@@ -9,9 +9,9 @@ set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 if(PLIMSOLL_STATIC_DEPS)
-  # g++ ends its link line with the shared libm, for libstdc++. Both named as archives before it
-  # leave nothing for it to give, and --as-needed drops it.
-  set(CMAKE_CXX_STANDARD_LIBRARIES "-Wl,-Bstatic -lstdc++ -lm -Wl,-Bdynamic")
+  # g++ ends its link line with the shared libm, for libstdc++, and moves a plain -lm there. With
+  # both named as files nothing is left for it to give, and --as-needed drops it.
+  set(CMAKE_CXX_STANDARD_LIBRARIES "-l:libstdc++.a -l:libm.a")
 endif()
 
 # Warnings, hardening and sanitizers that every target of ours has.
