@@ -12,7 +12,7 @@ build_packages=(
 )
 test_packages=(
   "${build_packages[@]}"
-  libgtest-dev git clang-format-14 clang-tidy-14 shellcheck man-db mmdebstrap util-linux procps
+  libgtest-dev git clang-format-14 clang-tidy-14 shellcheck man-db mandoc mmdebstrap util-linux procps
 )
 image_packages=(mmdebstrap python3 debian-archive-keyring)
 bench_packages=("${build_packages[@]}" "${image_packages[@]}" hyperfine bubblewrap time jq)

@@ -42,6 +42,7 @@ Result<DoctorCommand> ParseDoctor(std::vector<std::string> words) {
 }
 
 bool WantsColour() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): this process has one thread
   const char* refused = std::getenv("NO_COLOR");
   return ::isatty(STDOUT_FILENO) == 1 && (refused == nullptr || refused[0] == '\0');
 }

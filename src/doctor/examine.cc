@@ -31,6 +31,8 @@ class TemporaryFolder {
   TemporaryFolder() = default;
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  TemporaryFolder(TemporaryFolder&&) = delete;
+  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
   ~TemporaryFolder() {
     // A failure leaves an empty or a small folder, and there is nobody left to tell.
     if (!path_.empty()) (void)sys::RemoveTree(AT_FDCWD, path_);
