@@ -19,10 +19,12 @@ namespace {
 class NamespaceHolder {
  public:
   NamespaceHolder() {
+    const pid_t maker = ::getpid();
     pid_ = static_cast<pid_t>(::syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0));
     if (pid_ == 0) {
       // Dies with its maker, who may be killed while it is needed.
       (void)::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+      if (::getppid() != maker) (void)::raise(SIGKILL);  // it was killed before that
       for (;;) ::pause();
     }
   }
