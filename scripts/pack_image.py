@@ -88,7 +88,10 @@ class Layout:
         return {"mediaType": media_type, "digest": "sha256:" + digest, "size": len(data)}
 
     def finish(self, manifest, name):
-        manifest["annotations"] = {"org.opencontainers.image.ref.name": name}
+        name, _, tag = name.partition(":")
+        tag = tag or "latest"
+        manifest["annotations"] = {"org.opencontainers.image.ref.name": tag,
+                                   "io.containerd.image.name": f"{name}:{tag}"}
         manifest["platform"] = {"architecture": "amd64", "os": "linux"}
         index = {"schemaVersion": 2, "manifests": [manifest]}
         (self.folder / "index.json").write_text(json.dumps(index, indent=2) + "\n")
