@@ -61,8 +61,9 @@ std::vector<std::string> GuardedPaths() {
 Result<void> CheckHostUser(const Run& run) {
   if (!run.command.request.host_user || run.is_root) return {};
   return Error{.kind = ErrorKind::kRequest,
-               .what = "--host-user is only for root; the guest of an ordinary user is that user "
-                       "on the host"};
+               .what =
+                   "--host-user is only for root; the guest of an ordinary user is that user "
+                   "on the host"};
 }
 
 // argv -> request -> root -> policy -> plan. With only the help asked for, the plan stays empty.
@@ -88,7 +89,9 @@ Result<void> Prepare(Run& run, const Words& words, bool is_plan) {
   return {};
 }
 
-int Answer(std::string_view text) { return cli::PrintAnswer(text) ? 0 : cli::kRunnerFailed; }
+int Answer(std::string_view text) {
+  return cli::PrintAnswer(text) ? 0 : cli::kRunnerFailed;
+}
 
 // The end of a run: its response or its error, and the exit status.
 int Finish(const Run& run, const result::RunResult& result) {
@@ -114,7 +117,8 @@ int RunExec(const Words& words) {
   if (auto prepared = Prepare(run, words, false); !prepared) return Refuse(run, prepared.error());
   if (!run.plan) return Answer(run.command.help);
   if (!run.command.quiet) {
-    for (const std::string& warning : run.plan->warnings) cli::PrintNote(warning);
+    for (const std::string& warning : run.plan->warnings)
+      cli::PrintNote(warning);
   }
   if (run.is_root) {
     const auto status = run::BecomeWorker(run.host.uid, run.host.gid);
@@ -157,7 +161,8 @@ int Dispatch(const Words& words) {
 int main(int argc, char** argv) {
   (void)::umask(022);  // what the store and the tree get does not depend on the caller's shell
   const int status = plimsoll::Dispatch({argv + std::min(argc, 1), argv + argc});
-  // Not exit(): the thread that feeds the guest may still be reading, and there is nothing to tidy up.
+  // Not exit(): the thread that feeds the guest may still be reading, and there is nothing to tidy
+  // up.
   std::fflush(nullptr);
   ::_exit(status);
 }

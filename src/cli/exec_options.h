@@ -13,12 +13,12 @@ struct ExecCommand {
   request::RunRequest request;
   std::string store;  // --store or PLIMSOLL_STORE; empty: the default place
   bool quiet = false;
-  std::string help;   // not empty: only this text was asked for
+  std::string help;  // not empty: only this text was asked for
 };
 
-// Reads the words behind "exec" (or "plan", with `is_plan`). Flags end at the first operand or at "--";
-// what follows is the guest's command, untouched. Reads the variables of `-e NAME`, `--env-file`'s files
-// and PLIMSOLL_* from the surroundings.
+// Reads the words behind "exec" (or "plan", with `is_plan`). Flags end at the first operand or at
+// "--"; what follows is the guest's command, untouched. Reads the variables of `-e NAME`,
+// `--env-file`'s files and PLIMSOLL_* from the surroundings.
 //
 // Errors: kUsage for a flag that does not exist (the nearest one is the hint) or lacks its value;
 // kRequest for a value that cannot be read.

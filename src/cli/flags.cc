@@ -8,12 +8,15 @@
 namespace plimsoll::cli {
 namespace {
 
-bool TakesValue(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
+bool TakesValue(const CLI::Option& option) {
+  return option.get_items_expected_max() > 0;
+}
 
 std::string SuggestFlag(const CLI::App& app, const std::string& word) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_lnames())
+      names.push_back("--" + name);
   }
   const std::vector<std::string_view> candidates(names.begin(), names.end());
   const std::string_view nearest = Nearest(word, candidates);

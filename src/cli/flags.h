@@ -10,8 +10,8 @@
 
 namespace plimsoll::cli {
 
-// Splits `words` where the flags of `app` end: at the first operand, or behind "--". What is left in
-// `words` are flags with their values; the operands are returned.
+// Splits `words` where the flags of `app` end: at the first operand, or behind "--". What is left
+// in `words` are flags with their values; the operands are returned.
 //
 // Errors: kUsage for a flag that `app` does not have, with the nearest one as the hint.
 Result<std::vector<std::string>> TakeOperands(const CLI::App& app, std::vector<std::string>& words);

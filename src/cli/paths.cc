@@ -40,6 +40,8 @@ Result<std::string> StorePath(const std::string& given) {
                .hint = "set HOME, or name a folder with --store"};
 }
 
-std::string ConfigPath() { return BaseDirectory("XDG_CONFIG_HOME", "/.config"); }
+std::string ConfigPath() {
+  return BaseDirectory("XDG_CONFIG_HOME", "/.config");
+}
 
 }  // namespace plimsoll::cli

@@ -12,8 +12,8 @@ namespace plimsoll::cli {
 void PrintError(const Error& error);
 // "plimsoll: ..." on standard error.
 void PrintNote(std::string_view text);
-// `text` as it is, on standard output. False when it could not be written (a full disk, a reader that
-// has left).
+// `text` as it is, on standard output. False when it could not be written (a full disk, a reader
+// that has left).
 bool PrintAnswer(std::string_view text);
 
 }  // namespace plimsoll::cli

@@ -131,9 +131,9 @@ std::string RunResponse(const ResponseParts& parts, const result::RunResult& res
   writer.Member("sandbox", "native");
   writer.Member("isolation", "container");
   writer.Member("environment", has_image ? parts.rootfs->environment : std::string());
-  writer.Member("software_identity", has_image ? "oci-manifest:linux/amd64@" +
-                                                     parts.rootfs->manifest.ToString()
-                                               : std::string());
+  writer.Member(
+      "software_identity",
+      has_image ? "oci-manifest:linux/amd64@" + parts.rootfs->manifest.ToString() : std::string());
   writer.Member("policy", parts.policy != nullptr ? parts.policy->digest : "");
   writer.Member("trace_id", parts.request != nullptr ? parts.request->trace_id : std::string());
   writer.Member("duration_ms", result.usage.wall_ms);

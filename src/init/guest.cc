@@ -1,4 +1,5 @@
-// The guest's own steps, in its process: session, directory, Landlock, filter, and the program itself.
+// The guest's own steps, in its process: session, directory, Landlock, filter, and the program
+// itself.
 //
 // This process shares its memory with init until it executes the guest (CLONE_VM | CLONE_VFORK), so
 // what it finds out is simply written down.
@@ -20,10 +21,12 @@ namespace {
 constexpr uint32_t kMaxArguments = 1U << 18U;
 constexpr uint32_t kMaxPathBytes = 4096;
 
-int ErrnoOf(long result) { return result < 0 ? static_cast<int>(-result) : 0; }
+int ErrnoOf(long result) {
+  return result < 0 ? static_cast<int>(-result) : 0;
+}
 
-// landlock_ruleset_attr of the newest ABI that we use; a kernel that knows less takes the members it
-// knows as long as the others are 0 (landlock_create_ruleset(2)), so the size follows from them.
+// landlock_ruleset_attr of the newest ABI that we use; a kernel that knows less takes the members
+// it knows as long as the others are 0 (landlock_create_ruleset(2)), so the size follows from them.
 struct RulesetAttr {
   uint64_t handled_access_fs;
   uint64_t handled_access_net;
@@ -57,8 +60,8 @@ int Seccomp(Blob program) {
   if (instructions > BPF_MAXINSNS) return EINVAL;
   struct sock_fprog attr = {};
   attr.len = static_cast<unsigned short>(instructions);
-  attr.filter = const_cast<struct sock_filter*>(
-      reinterpret_cast<const struct sock_filter*>(program.data));
+  attr.filter =
+      const_cast<struct sock_filter*>(reinterpret_cast<const struct sock_filter*>(program.data));
   return ErrnoOf(Syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &attr));
 }
 
@@ -90,14 +93,15 @@ bool Join(const char* directory, uint32_t length, const char* name, char* out) {
   return true;
 }
 
-// As execvp(3), but a script without an interpreter line is not handed to a shell. Returns the errno;
-// a file that was there but could not be executed goes before files that were not there.
+// As execvp(3), but a script without an interpreter line is not handed to a shell. Returns the
+// errno; a file that was there but could not be executed goes before files that were not there.
 int ExecuteByPath(const char* path, char** arguments, char** environment, bool& found) {
   static char candidate[kMaxPathBytes];
   int error = ENOENT;
   for (;;) {
     uint32_t length = 0;
-    while (path[length] != 0 && path[length] != ':') ++length;
+    while (path[length] != 0 && path[length] != ':')
+      ++length;
     if (Join(path, length, arguments[0], candidate)) {
       const int tried = ErrnoOf(Syscall(__NR_execve, candidate, arguments, environment));
       if (tried != ENOENT && tried != ENOTDIR && tried != EACCES) {
@@ -176,11 +180,11 @@ int ExecuteGuest(const PlanView& plan, const Step& step, bool& tried, bool& foun
   if (!Vectors(plan.BlobOf(step), step, arguments)) return EINVAL;
   char** environment = arguments + step.number[0] + 1;
   const uint64_t empty = 0;
-  const long unblocked =
-      Syscall(__NR_rt_sigprocmask, SIG_SETMASK, &empty, nullptr, sizeof empty);
+  const long unblocked = Syscall(__NR_rt_sigprocmask, SIG_SETMASK, &empty, nullptr, sizeof empty);
   if (unblocked < 0) return ErrnoOf(unblocked);
   const int error = Execute(plan.Text(step, 0), arguments, environment, found);
-  tried = true;  // written only now, since init sees it: after an execve that works nobody gets here
+  tried =
+      true;  // written only now, since init sees it: after an execve that works nobody gets here
   return error;
 }
 

@@ -29,16 +29,19 @@ struct Limit64 {
   uint64_t hard;
 };
 
-int ErrnoOf(long result) { return result < 0 ? static_cast<int>(-result) : 0; }
+int ErrnoOf(long result) {
+  return result < 0 ? static_cast<int>(-result) : 0;
+}
 
 uint64_t Length(const char* text) {
   uint64_t length = 0;
-  while (text[length] != 0) ++length;
+  while (text[length] != 0)
+    ++length;
   return length;
 }
 
-// A vfork-suspended runner that is killed leaves its child alive, and no parent's death is signalled
-// that happened before the request; the report pipe without a reader tells of that case.
+// A vfork-suspended runner that is killed leaves its child alive, and no parent's death is
+// signalled that happened before the request; the report pipe without a reader tells of that case.
 int DieWithRunner() {
   const int error = ErrnoOf(Syscall(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL));
   if (error != 0) return error;

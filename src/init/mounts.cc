@@ -1,7 +1,8 @@
-// Mount steps: a private mount namespace, the scratch tmpfs, the guest's root and what is mounted in it.
+// Mount steps: a private mount namespace, the scratch tmpfs, the guest's root and what is mounted
+// in it.
 //
-// Every target is opened below the new root with openat2(2), never through a symbolic link, and what is
-// mounted goes to that descriptor; an image cannot lead a mount elsewhere.
+// Every target is opened below the new root with openat2(2), never through a symbolic link, and
+// what is mounted goes to that descriptor; an image cannot lead a mount elsewhere.
 
 #include <asm/errno.h>
 #include <fcntl.h>
@@ -22,7 +23,9 @@ constexpr int kAtEmptyPath = 0x1000;
 constexpr int kAtRecursive = 0x8000;
 constexpr int kAtNoAutomount = 0x800;
 
-int ErrnoOf(long result) { return result < 0 ? static_cast<int>(-result) : 0; }
+int ErrnoOf(long result) {
+  return result < 0 ? static_cast<int>(-result) : 0;
+}
 
 long OpenPath(int dir, const char* path, uint64_t resolve) {
   struct open_how how = {};
@@ -46,7 +49,8 @@ int AddAttributes(long mount, uint64_t attributes, int recursive) {
   if (attributes == 0) return 0;
   struct mount_attr attr = {};
   attr.attr_set = attributes;
-  return ErrnoOf(Syscall(__NR_mount_setattr, mount, "", kAtEmptyPath | recursive, &attr, sizeof attr));
+  return ErrnoOf(
+      Syscall(__NR_mount_setattr, mount, "", kAtEmptyPath | recursive, &attr, sizeof attr));
 }
 
 // Moves the detached mount `mount` onto the opened `target`.
@@ -120,8 +124,8 @@ int Root(const char* path, const Step& step, State& state) {
   return error;
 }
 
-// Stacks an overlay on the root. Its layers are named relative to the scratch, so that mountinfo tells
-// the guest no path of the host.
+// Stacks an overlay on the root. Its layers are named relative to the scratch, so that mountinfo
+// tells the guest no path of the host.
 int OverlayRoot(const char* upper, const char* work, const Step& step, State& state) {
   long result = Syscall(__NR_fchdir, state.scratch);
   if (result < 0) return ErrnoOf(result);

@@ -25,9 +25,9 @@ struct Course {
   const PlanView* plan;
   State* state;
   uint32_t failed_step;
-  int error;         // 0: the guest runs
-  bool executed;     // every step was done, and execve itself failed
-  bool found;        // the file that could not be executed was there
+  int error;      // 0: the guest runs
+  bool executed;  // every step was done, and execve itself failed
+  bool found;     // the file that could not be executed was there
 };
 
 void Send(ReportKind kind, uint32_t value, uint32_t detail, uint32_t flags = 0) {
@@ -42,14 +42,17 @@ void Send(ReportKind kind, uint32_t value, uint32_t detail, uint32_t flags = 0) 
 }
 
 // A plan that cannot be read at all fails as a step behind any last one.
-[[noreturn]] void FailPlan(long result) { FailStep(kMaxSteps, static_cast<int>(-result)); }
+[[noreturn]] void FailPlan(long result) {
+  FailStep(kMaxSteps, static_cast<int>(-result));
+}
 
 void MapPlan(PlanView& plan) {
   struct statx status = {};
   const long found =
       Syscall(__NR_statx, kPlanFd, "", 0x1000 /* AT_EMPTY_PATH */, STATX_SIZE, &status);
   if (found < 0) FailPlan(found);
-  const long address = Syscall(__NR_mmap, nullptr, status.stx_size, PROT_READ, MAP_PRIVATE, kPlanFd, 0);
+  const long address =
+      Syscall(__NR_mmap, nullptr, status.stx_size, PROT_READ, MAP_PRIVATE, kPlanFd, 0);
   if (address < 0) FailPlan(address);
   Syscall(__NR_close, kPlanFd);
   const auto* bytes = reinterpret_cast<const unsigned char*>(static_cast<uintptr_t>(address));
@@ -139,7 +142,8 @@ void Forward(int signal, const siginfo_t& info, long guest) {
 [[noreturn]] void ServeAsInit(long guest) {
   for (;;) {
     siginfo_t info = {};
-    const long signal = Syscall(__NR_rt_sigtimedwait, &kAllSignals, &info, nullptr, sizeof kAllSignals);
+    const long signal =
+        Syscall(__NR_rt_sigtimedwait, &kAllSignals, &info, nullptr, sizeof kAllSignals);
     if (signal == SIGCHLD) {
       const int status = Reap(guest);
       if (status == kNotGuest) continue;

@@ -51,16 +51,20 @@ extern "C" {
 void* memcpy(void* to, const void* from, size_t size) {
   auto* out = static_cast<unsigned char*>(to);
   const auto* in = static_cast<const unsigned char*>(from);
-  for (size_t i = 0; i < size; ++i) out[i] = in[i];
+  for (size_t i = 0; i < size; ++i)
+    out[i] = in[i];
   return to;
 }
 
 void* memset(void* to, int value, size_t size) {
   auto* out = static_cast<unsigned char*>(to);
-  for (size_t i = 0; i < size; ++i) out[i] = static_cast<unsigned char>(value);
+  for (size_t i = 0; i < size; ++i)
+    out[i] = static_cast<unsigned char>(value);
   return to;
 }
 
-[[noreturn]] void plimsoll_init_main() { plimsoll::init::RunPlan(); }
+[[noreturn]] void plimsoll_init_main() {
+  plimsoll::init::RunPlan();
+}
 
 }  // extern "C"

@@ -1,4 +1,5 @@
-// What each step does. Every function carries one step out and returns 0 or the errno that stopped it.
+// What each step does. Every function carries one step out and returns 0 or the errno that stopped
+// it.
 #pragma once
 
 #include "init/plan_view.h"
@@ -25,8 +26,9 @@ int DoGuestStep(const PlanView& plan, const Step& step, State& state);
 // True when nobody can read the report any more: the runner is gone.
 bool RunnerIsGone();
 
-// Empties the signal mask and executes the guest's program. Returns only when that fails: the errno,
-// in `tried` whether it came to execve(2) at all, and in `found` whether the file itself was there.
+// Empties the signal mask and executes the guest's program. Returns only when that fails: the
+// errno, in `tried` whether it came to execve(2) at all, and in `found` whether the file itself was
+// there.
 int ExecuteGuest(const PlanView& plan, const Step& step, bool& tried, bool& found);
 
 }  // namespace plimsoll::init

@@ -16,7 +16,9 @@ template <typename T>
 inline long Arg(T value) {
   return static_cast<long>(value);
 }
-inline long Arg(decltype(nullptr)) { return 0; }
+inline long Arg(decltype(nullptr)) {
+  return 0;
+}
 
 inline long RawSyscall(long number, long a, long b, long c, long d, long e, long f) {
   register long r10 __asm__("r10") = d;
@@ -38,12 +40,13 @@ inline long Syscall(long number, A a = {}, B b = {}, C c = {}, D d = {}, E e = {
 }
 
 [[noreturn]] inline void Exit(int status) {
-  for (;;) Syscall(__NR_exit_group, status);
+  for (;;)
+    Syscall(__NR_exit_group, status);
 }
 
-// clone(2) with CLONE_VM | CLONE_VFORK: runs `function(argument)` in a new process on the stack that
-// ends at `stack_top` (16-byte aligned) while the caller waits for its execve or exit. `function`
-// does not return. The process id, or -errno.
+// clone(2) with CLONE_VM | CLONE_VFORK: runs `function(argument)` in a new process on the stack
+// that ends at `stack_top` (16-byte aligned) while the caller waits for its execve or exit.
+// `function` does not return. The process id, or -errno.
 extern "C" long CloneVfork(void (*function)(void*), void* argument, void* stack_top);
 
 }  // namespace plimsoll::init

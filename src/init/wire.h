@@ -28,32 +28,32 @@ enum class Phase : uint32_t {
 // means stands with the step. Targets are relative to the new root and never follow a link.
 enum class StepKind : uint32_t {
   // kLaunch
-  kNamespaces = 1,         // number[0]: CLONE_NEW* flags
-  kIdMap = 2,              // text[0]: uid_map, text[1]: gid_map; setgroups is denied first
-  kKeepCapabilities = 3,   // number[0]: mask of capabilities that stay across the exec of init
-  kExecuteInit = 4,        // the init program, from a sealed memfd, with an empty environment
+  kNamespaces = 1,        // number[0]: CLONE_NEW* flags
+  kIdMap = 2,             // text[0]: uid_map, text[1]: gid_map; setgroups is denied first
+  kKeepCapabilities = 3,  // number[0]: mask of capabilities that stay across the exec of init
+  kExecuteInit = 4,       // the init program, from a sealed memfd, with an empty environment
 
   // kInit
-  kDieWithRunner = 16,     // SIGKILL when the runner ends
-  kPrivateMounts = 17,     // nothing propagates, neither in nor out
-  kScratch = 18,           // the run's tmpfs, covering the host's /proc; text[0]: options
-  kMakeDirectory = 19,     // in the scratch; text[0]: path, number[0]: mode
-  kWriteFile = 20,         // in the scratch; text[0]: path, blob: content, number[0]: mode
-  kRoot = 21,              // text[0]: absolute path, or empty: descriptor kFirstPassedFd +
-                           // number[1]; number[0]: MOUNT_ATTR_* to add
-  kOverlayRoot = 22,       // over kRoot; text[0]: upper, text[1]: work, both in the scratch;
-                           // number[0]: MOUNT_ATTR_*
-  kMountFilesystem = 23,   // text[0]: target, text[1]: type, text[2]: "key=value,flag" options,
-                           // number[0]: MOUNT_ATTR_*
-  kBind = 24,              // text[0]: target, text[1]: source by number[1] (BindFrom);
-                           // number[0]: MOUNT_ATTR_* to add, number[2]: flags (BindFlags),
-                           // number[3]: the source's inode, 0: unchecked
+  kDieWithRunner = 16,       // SIGKILL when the runner ends
+  kPrivateMounts = 17,       // nothing propagates, neither in nor out
+  kScratch = 18,             // the run's tmpfs, covering the host's /proc; text[0]: options
+  kMakeDirectory = 19,       // in the scratch; text[0]: path, number[0]: mode
+  kWriteFile = 20,           // in the scratch; text[0]: path, blob: content, number[0]: mode
+  kRoot = 21,                // text[0]: absolute path, or empty: descriptor kFirstPassedFd +
+                             // number[1]; number[0]: MOUNT_ATTR_* to add
+  kOverlayRoot = 22,         // over kRoot; text[0]: upper, text[1]: work, both in the scratch;
+                             // number[0]: MOUNT_ATTR_*
+  kMountFilesystem = 23,     // text[0]: target, text[1]: type, text[2]: "key=value,flag" options,
+                             // number[0]: MOUNT_ATTR_*
+  kBind = 24,                // text[0]: target, text[1]: source by number[1] (BindFrom);
+                             // number[0]: MOUNT_ATTR_* to add, number[2]: flags (BindFlags),
+                             // number[3]: the source's inode, 0: unchecked
   kSetMountAttributes = 25,  // text[0]: target; number[0]: MOUNT_ATTR_* to add to its mount
-  kHostname = 26,          // text[0]
+  kHostname = 26,            // text[0]
   kLoopbackUp = 27,
-  kPivotRoot = 28,         // the new root becomes "/", the old one is detached
-  kResourceLimit = 29,     // number[0]: RLIMIT_*, number[1]: soft, number[2]: hard
-  kUmask = 30,             // number[0]
+  kPivotRoot = 28,      // the new root becomes "/", the old one is detached
+  kResourceLimit = 29,  // number[0]: RLIMIT_*, number[1]: soft, number[2]: hard
+  kUmask = 30,          // number[0]
   kNoNewPrivileges = 31,
   kDropCapabilities = 32,  // bounding, ambient, inheritable, permitted, effective; number[0]: the
                            // kernel's last capability
@@ -116,8 +116,8 @@ enum class ReportKind : uint32_t {
   kStepFailed = 1,   // value: step index, detail: errno
   kNotExecuted = 2,  // value: errno of execve, detail: 1 when the file itself was found
   kStarted = 3,      // the guest's program has begun
-  kExited = 4,       // value: wait status of the guest's first process, detail: KiB that the largest
-                     // of the reaped processes had resident
+  kExited = 4,  // value: wait status of the guest's first process, detail: KiB that the largest
+                // of the reaped processes had resident
 };
 
 struct Report {

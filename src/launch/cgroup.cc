@@ -55,8 +55,8 @@ Result<RunCgroup> RunCgroup::Make(const plan::CgroupPlan& plan) {
   PLIMSOLL_TRY_ASSIGN(group.directory_,
                       sys::OpenAt(group.parent_.Get(), name, O_RDONLY | O_DIRECTORY));
   PLIMSOLL_TRY(group.Write("memory.max", plan.memory_max));
-  // The limit is on memory and swap together: swapping a guest out would only move the harm. Where the
-  // kernel counts no swap, there is no such file.
+  // The limit is on memory and swap together: swapping a guest out would only move the harm. Where
+  // the kernel counts no swap, there is no such file.
   if (::faccessat(group.directory_.Get(), "memory.swap.max", F_OK, 0) == 0) {
     PLIMSOLL_TRY(group.Write("memory.swap.max", "0"));
   }

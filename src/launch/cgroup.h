@@ -23,8 +23,8 @@ struct CgroupUse {
 // A fresh group below the delegated one; removed with the object, when its processes are gone.
 class RunCgroup {
  public:
-  // Makes the group and writes the plan's limits. This process moves to a leaf of its own first, since
-  // a group that hands controllers down may hold no process itself.
+  // Makes the group and writes the plan's limits. This process moves to a leaf of its own first,
+  // since a group that hands controllers down may hold no process itself.
   //
   // Errors: kHost; nothing is left behind.
   static Result<RunCgroup> Make(const plan::CgroupPlan& plan);

@@ -38,8 +38,8 @@ bool MapIds(const ChildTask& task) {
          WriteTo("/proc/self/gid_map", task.gid_map);
 }
 
-// A program without file capabilities, executed by an id other than 0, keeps only the ambient set, and
-// only what is inheritable too can be ambient (capabilities(7)).
+// A program without file capabilities, executed by an id other than 0, keeps only the ambient set,
+// and only what is inheritable too can be ambient (capabilities(7)).
 bool KeepCapabilities(std::uint64_t mask) {
   __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct sets[2] = {};
@@ -57,8 +57,8 @@ bool KeepCapabilities(std::uint64_t mask) {
   return true;
 }
 
-// Every descriptor to its place, in two moves so that no source is overwritten before it is used; then
-// everything else goes at the exec.
+// Every descriptor to its place, in two moves so that no source is overwritten before it is used;
+// then everything else goes at the exec.
 bool PlaceDescriptors(ChildTask& task) {
   int high[kMostDescriptors] = {};
   if (task.fd_count <= init::kReportFd || task.fd_count > kMostDescriptors) {

@@ -49,7 +49,8 @@ Result<Sandbox> Spawn(const plan::SandboxPlan& plan, const GuestStreams& streams
   if (::fcntl(report.read.Get(), F_SETFL, O_NONBLOCK) != 0) return sys::ErrnoError("fcntl");
 
   std::vector<int> fds = {streams.in, streams.out, streams.err, report.write.Get(), plan_fd.Get()};
-  for (const sys::UniqueFd& mount : plan.passed) fds.push_back(mount.Get());
+  for (const sys::UniqueFd& mount : plan.passed)
+    fds.push_back(mount.Get());
   const std::vector<plan::StepView> steps = plan::ReadSteps(plan.bytes);
   const std::uint32_t namespaces = IndexOf(steps, StepKind::kNamespaces);
   const std::uint32_t id_map = IndexOf(steps, StepKind::kIdMap);

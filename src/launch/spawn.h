@@ -24,17 +24,18 @@ struct Sandbox {
   sys::UniqueFd report;  // read end; what init says, as init::Report, non-blocking
 };
 
-// Clones into the plan's namespaces and starts init there; `cgroup_fd` is the run's own group, or -1.
-// Returns when init runs, or when the cloned child has failed, which is then waiting in the report.
+// Clones into the plan's namespaces and starts init there; `cgroup_fd` is the run's own group, or
+// -1. Returns when init runs, or when the cloned child has failed, which is then waiting in the
+// report.
 //
-// The calling thread must be the process's only one and must outlive the sandbox: init ends when this
-// thread ends (PR_SET_PDEATHSIG).
+// The calling thread must be the process's only one and must outlive the sandbox: init ends when
+// this thread ends (PR_SET_PDEATHSIG).
 //
 // Errors: kHost, with a hint where the cause is a known setting of the host.
 Result<Sandbox> Spawn(const plan::SandboxPlan& plan, const GuestStreams& streams, int cgroup_fd);
 
-// The error of step `index` that failed with `error_number`: the step in words and, where the cause is
-// known, what to do.
+// The error of step `index` that failed with `error_number`: the step in words and, where the cause
+// is known, what to do.
 Error StepError(const plan::SandboxPlan& plan, std::uint32_t index, int error_number);
 
 }  // namespace plimsoll::launch

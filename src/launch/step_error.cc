@@ -17,7 +17,8 @@ constexpr std::size_t kMaxSettingBytes = 64;
 std::string Setting(const char* path) {
   auto text = sys::ReadFile(path, kMaxSettingBytes);
   if (!text) return {};
-  while (!text->empty() && text->back() == '\n') text->pop_back();
+  while (!text->empty() && text->back() == '\n')
+    text->pop_back();
   return *std::move(text);
 }
 
@@ -36,16 +37,18 @@ std::string NamespaceHint(int number) {
            "(kernel.apparmor_restrict_unprivileged_userns=1); 'plimsoll doctor' prints the profile "
            "that allows them for plimsoll alone";
   }
-  return "this host does not let this user make the namespaces of a sandbox; 'plimsoll doctor' looks "
+  return "this host does not let this user make the namespaces of a sandbox; 'plimsoll doctor' "
+         "looks "
          "for the reason";
 }
 
 std::string HintFor(StepKind kind, const plan::StepView& step, int number) {
   switch (kind) {
     case StepKind::kNamespaces:
-      return number == EINVAL ? "this kernel lacks one of the namespaces; plimsoll needs Linux 5.15 or "
-                                "newer"
-                              : NamespaceHint(number);
+      return number == EINVAL
+                 ? "this kernel lacks one of the namespaces; plimsoll needs Linux 5.15 or "
+                   "newer"
+                 : NamespaceHint(number);
     case StepKind::kIdMap:
     case StepKind::kKeepCapabilities:
       return number == EPERM || number == EACCES ? NamespaceHint(number) : std::string();
@@ -54,19 +57,21 @@ std::string HintFor(StepKind kind, const plan::StepView& step, int number) {
                  ? "the outer /proc is masked, as in a container, so the kernel refuses a fresh one"
                  : std::string();
     case StepKind::kOverlayRoot:
-      return "this kernel refuses an overlay in a user namespace here; it needs Linux 5.11, and user "
+      return "this kernel refuses an overlay in a user namespace here; it needs Linux 5.11, and "
+             "user "
              "xattrs on tmpfs (6.6) for --writable-root";
     case StepKind::kExecuteInit:
       return number == EACCES || number == EPERM
-                 ? "this host forbids executable memfds (vm.memfd_noexec=2); 'sysctl vm.memfd_noexec=1' "
+                 ? "this host forbids executable memfds (vm.memfd_noexec=2); 'sysctl "
+                   "vm.memfd_noexec=1' "
                    "allows them"
                  : std::string();
     case StepKind::kBind:
       return number == ESTALE ? "the volume's source was replaced while the run was being prepared"
                               : std::string();
     case StepKind::kWorkingDirectory:
-      return number == ENOENT ? "the image has no such directory; --workdir names another" :
-             std::string();
+      return number == ENOENT ? "the image has no such directory; --workdir names another"
+                              : std::string();
     default:
       return {};
   }
@@ -77,15 +82,16 @@ std::string HintFor(StepKind kind, const plan::StepView& step, int number) {
 Error StepError(const plan::SandboxPlan& plan, std::uint32_t index, int error_number) {
   const std::vector<plan::StepView> steps = plan::ReadSteps(plan.bytes);
   if (index >= steps.size()) {
-    return Error{.kind = ErrorKind::kHost, .what = "init could not read its plan",
+    return Error{.kind = ErrorKind::kHost,
+                 .what = "init could not read its plan",
                  .sys_errno = error_number};
   }
   const plan::StepView& step = steps[index];
   const bool exhausted = step.kind == StepKind::kNamespaces && error_number == ENOSPC;
   return Error{.kind = ErrorKind::kHost,
                .what = "sandbox step " + std::to_string(index) + " of " +
-                       std::to_string(steps.size()) + " (" + std::string(plan::KindName(step.kind)) +
-                       "), " + plan::Describe(step) +
+                       std::to_string(steps.size()) + " (" +
+                       std::string(plan::KindName(step.kind)) + "), " + plan::Describe(step) +
                        (exhausted ? ": no more user namespaces are allowed" : ""),
                .hint = HintFor(step.kind, step, error_number),
                // "No space left on device" would send the reader to the disk.

@@ -15,11 +15,11 @@ using init::StepKind;
 
 constexpr std::uint64_t kNamespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET |
                                       CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
-// What init needs: mounts and the host name (CAP_SYS_ADMIN, 21), the loopback device (CAP_NET_ADMIN,
-// 12), and the bounding set (CAP_SETPCAP, 8).
+// What init needs: mounts and the host name (CAP_SYS_ADMIN, 21), the loopback device
+// (CAP_NET_ADMIN, 12), and the bounding set (CAP_SETPCAP, 8).
 constexpr std::uint64_t kInitCapabilities = 1U << 21U | 1U << 12U | 1U << 8U;
-// An overlay works with the rights of whoever mounted it, and its work directory has mode 0: CAP_CHOWN
-// (0), CAP_DAC_OVERRIDE (1) and CAP_FOWNER (3), over nothing but the caller's own id.
+// An overlay works with the rights of whoever mounted it, and its work directory has mode 0:
+// CAP_CHOWN (0), CAP_DAC_OVERRIDE (1) and CAP_FOWNER (3), over nothing but the caller's own id.
 constexpr std::uint64_t kOverlayCapabilities = 1U << 0U | 1U << 1U | 1U << 3U;
 constexpr std::uint64_t kGuestUmask = 022;
 
@@ -29,8 +29,9 @@ Result<void> CheckFloor(const Input& input) {
   const auto& floor = input.request.floor;
   if (!floor || *floor <= kMachineTier) return {};
   return Error{.kind = ErrorKind::kIsolation,
-               .what = "--floor: this machine's tier is 'container', which is weaker than what was "
-                       "asked for",
+               .what =
+                   "--floor: this machine's tier is 'container', which is weaker than what was "
+                   "asked for",
                .hint = "nothing was run; a tier of 'kernel' or 'vm' needs another runner"};
 }
 
@@ -41,24 +42,22 @@ std::string OneIdMap(std::uint32_t inside, std::uint32_t outside) {
 // In the new namespaces, but still a copy of the runner: see launch/.
 void AddLaunch(Draft& draft) {
   const sys::HostFacts& host = draft.input.host;
-  draft.writer.Add({.phase = Phase::kLaunch,
-                    .kind = StepKind::kNamespaces,
-                    .number = {kNamespaces}});
-  draft.writer.Add({.phase = Phase::kLaunch,
-                    .kind = StepKind::kIdMap,
-                    .text = {OneIdMap(draft.user.uid, host.uid),
-                             OneIdMap(draft.user.gid, host.gid)}});
-  draft.writer.Add({.phase = Phase::kLaunch,
-                    .kind = StepKind::kKeepCapabilities,
-                    .number = {kInitCapabilities | (NeedsOverlay(draft) ? kOverlayCapabilities : 0)}});
+  draft.writer.Add(
+      {.phase = Phase::kLaunch, .kind = StepKind::kNamespaces, .number = {kNamespaces}});
+  draft.writer.Add(
+      {.phase = Phase::kLaunch,
+       .kind = StepKind::kIdMap,
+       .text = {OneIdMap(draft.user.uid, host.uid), OneIdMap(draft.user.gid, host.gid)}});
+  draft.writer.Add(
+      {.phase = Phase::kLaunch,
+       .kind = StepKind::kKeepCapabilities,
+       .number = {kInitCapabilities | (NeedsOverlay(draft) ? kOverlayCapabilities : 0)}});
   draft.writer.Add({.phase = Phase::kLaunch, .kind = StepKind::kExecuteInit});
 }
 
 void AddInit(Draft& draft, StepKind kind, std::uint64_t number = 0, std::string text = {}) {
-  draft.writer.Add({.phase = Phase::kInit,
-                    .kind = kind,
-                    .text = {std::move(text)},
-                    .number = {number}});
+  draft.writer.Add(
+      {.phase = Phase::kInit, .kind = kind, .text = {std::move(text)}, .number = {number}});
 }
 
 void AddGuest(Draft& draft, StepKind kind, std::string text = {}, std::string blob = {}) {
@@ -69,8 +68,10 @@ void AddGuest(Draft& draft, StepKind kind, std::string text = {}, std::string bl
 void AddExec(Draft& draft) {
   const GuestProcess& process = draft.process;
   std::string blob;
-  for (const std::string& argument : process.arguments) blob += argument + '\0';
-  for (const auto& [name, value] : process.environment) blob += name + "=" + value + '\0';
+  for (const std::string& argument : process.arguments)
+    blob += argument + '\0';
+  for (const auto& [name, value] : process.environment)
+    blob += name + "=" + value + '\0';
   draft.writer.Add({.phase = Phase::kGuest,
                     .kind = StepKind::kExec,
                     .text = {process.search_path},
@@ -104,16 +105,17 @@ void AddSteps(Draft& draft) {
   AddExec(draft);
 }
 
-// The image's tree as a detached mount. An overlay copies a file up only when it can keep its owner, so
-// root's files must then appear as the guest's own.
+// The image's tree as a detached mount. An overlay copies a file up only when it can keep its
+// owner, so root's files must then appear as the guest's own.
 Result<sys::UniqueFd> PassedRoot(const Draft& draft) {
   PLIMSOLL_TRY_ASSIGN(sys::UniqueFd root, sys::CloneMount(draft.input.rootfs.tree_path, false));
   if (!NeedsOverlay(draft)) return root;
   auto shown = sys::ShowRootAs(root, draft.input.host.uid, draft.input.host.gid);
   if (shown) return root;
   Error error = std::move(shown).error().In("a writable layer over a root that root owns");
-  error.hint = "the store's file system or this kernel has no id-mapped mounts; run it as an ordinary "
-               "user, or keep the store elsewhere with --store";
+  error.hint =
+      "the store's file system or this kernel has no id-mapped mounts; run it as an ordinary "
+      "user, or keep the store elsewhere with --store";
   return error;
 }
 

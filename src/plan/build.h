@@ -21,8 +21,8 @@ struct Input {
   std::string store;  // absolute path of the image store
   // Further host directories and files that no volume may contain or lie in: configuration, keys.
   std::vector<std::string> guarded_paths;
-  // The process that clones cannot reach the paths of root and volumes (the caller is root and gives
-  // its ids up), so they go to init as detached mounts, made while building.
+  // The process that clones cannot reach the paths of root and volumes (the caller is root and
+  // gives its ids up), so they go to init as detached mounts, made while building.
   bool pass_mounts = false;
 };
 

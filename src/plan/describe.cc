@@ -88,11 +88,14 @@ std::string FlagList(std::uint64_t flags, const std::array<FlagName, N>& names) 
   return out.empty() ? "none" : out;
 }
 
-std::string Attributes(std::uint64_t flags) { return " (" + FlagList(flags, kAttributeNames) + ")"; }
+std::string Attributes(std::uint64_t flags) {
+  return " (" + FlagList(flags, kAttributeNames) + ")";
+}
 
 std::string Number(std::uint64_t value, int base) {
   std::array<char, 24> digits = {};
-  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value, base);
+  const auto [end, error] =
+      std::to_chars(digits.data(), digits.data() + digits.size(), value, base);
   return (base == 16 ? "0x" : base == 8 ? "0" : "") + std::string(digits.data(), end);
 }
 
@@ -114,8 +117,8 @@ std::string WithoutNewline(std::string_view text) {
 
 std::string DescribeBind(const StepView& step) {
   constexpr std::array<std::string_view, 4> kFrom = {"host ", "scratch ", "root ", "descriptor "};
-  const std::string source = step.number[1] == init::kFromFd ? Number(step.number[3], 10)
-                                                             : Quote(step.text[1]);
+  const std::string source =
+      step.number[1] == init::kFromFd ? Number(step.number[3], 10) : Quote(step.text[1]);
   std::string out = "bind " + std::string(kFrom[step.number[1] % kFrom.size()]) + source + " on " +
                     Quote("/" + std::string(step.text[0])) + Attributes(step.number[0]);
   if ((step.number[2] & init::kRecursive) != 0) out += ", with the mounts beneath it";
@@ -127,12 +130,14 @@ std::string DescribeBind(const StepView& step) {
 
 std::string DescribeExec(const StepView& step) {
   std::vector<std::string> words;
-  for (const std::string_view word : Split(step.blob, '\0')) words.emplace_back(word);
+  for (const std::string_view word : Split(step.blob, '\0'))
+    words.emplace_back(word);
   words.pop_back();  // behind the last NUL
   const auto split = words.begin() + static_cast<std::ptrdiff_t>(step.number[0]);
   std::string out = "execute " + ShellJoin({words.begin(), split}) + " with PATH " +
                     Quote(step.text[0]) + " and environment";
-  for (auto word = split; word != words.end(); ++word) out += " " + ShellQuote(*word);
+  for (auto word = split; word != words.end(); ++word)
+    out += " " + ShellQuote(*word);
   return out;
 }
 
@@ -155,8 +160,9 @@ std::string DescribeMount(const StepView& step) {
     case StepKind::kOverlayRoot:
       return "overlay on the root, upper " + first + Attributes(step.number[0]);
     case StepKind::kMountFilesystem:
-      return "mount " + std::string(step.text[1]) + " on " + Quote("/" + std::string(step.text[0])) +
-             Attributes(step.number[0]) + ": " + std::string(step.text[2]);
+      return "mount " + std::string(step.text[1]) + " on " +
+             Quote("/" + std::string(step.text[0])) + Attributes(step.number[0]) + ": " +
+             std::string(step.text[2]);
     case StepKind::kSetMountAttributes:
       return "set mount attributes of " + Quote("/" + std::string(step.text[0])) +
              Attributes(step.number[0]);
@@ -185,8 +191,8 @@ std::string DescribeOwnIdentity(const StepView& step) {
     case StepKind::kLoopbackUp:
       return "bring the loopback device up";
     case StepKind::kResourceLimit:
-      return "limit " + LimitName(step.number[0]) + " to " + Number(step.number[1], 10) + ", at most " +
-             Number(step.number[2], 10);
+      return "limit " + LimitName(step.number[0]) + " to " + Number(step.number[1], 10) +
+             ", at most " + Number(step.number[2], 10);
     case StepKind::kUmask:
       return "set the umask to " + Number(step.number[0], 8);
     case StepKind::kNoNewPrivileges:
@@ -210,7 +216,8 @@ std::string DescribeGuest(const StepView& step) {
       return "handle Landlock rights: files " + Number(step.number[0], 16) + ", network " +
              Number(step.number[1], 16) + ", scopes " + Number(step.number[2], 16);
     case StepKind::kLandlockRule:
-      return "allow Landlock rights " + Number(step.number[0], 16) + " beneath " + Quote(step.text[0]);
+      return "allow Landlock rights " + Number(step.number[0], 16) + " beneath " +
+             Quote(step.text[0]);
     case StepKind::kLandlockRestrict:
       return "enforce the Landlock rules";
     case StepKind::kCloseDescriptors:

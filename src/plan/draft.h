@@ -34,11 +34,11 @@ struct CheckedVolume {
   std::string target;  // absolute, without ".", ".." and doubled slashes
   bool writable = false;
   bool is_directory = false;
-  bool needs_mount_point = false;        // the image has no such path outside our tmpfs
-  bool inside_volume = false;            // its mount point is in another volume
+  bool needs_mount_point = false;  // the image has no such path outside our tmpfs
+  bool inside_volume = false;      // its mount point is in another volume
   std::uint64_t inode = 0;
-  sys::UniqueFd mount;                   // the detached mount, when the runner passes it in
-  std::vector<std::string> read_only;    // entries of it that stay read-only (.git and its kind)
+  sys::UniqueFd mount;                 // the detached mount, when the runner passes it in
+  std::vector<std::string> read_only;  // entries of it that stay read-only (.git and its kind)
 };
 
 struct Draft {
@@ -51,13 +51,13 @@ struct Draft {
 };
 
 // The parts of a plan; each file has one. Every function adds to the draft.
-Result<GuestUser> ResolveUser(const Input& input);                               // user.cc
-Result<GuestProcess> ResolveProcess(const Input& input);                         // process.cc
-Result<std::vector<CheckedVolume>> CheckVolumes(const Input& input);             // volumes.cc
-Result<void> DecideLimits(Draft& draft);                                         // limits.cc
-void AddMounts(Draft& draft);                                                    // mounts.cc
-void AddLimits(Draft& draft);                                                    // limits.cc
-void AddLandlock(Draft& draft);                                                  // landlock.cc
+Result<GuestUser> ResolveUser(const Input& input);                    // user.cc
+Result<GuestProcess> ResolveProcess(const Input& input);              // process.cc
+Result<std::vector<CheckedVolume>> CheckVolumes(const Input& input);  // volumes.cc
+Result<void> DecideLimits(Draft& draft);                              // limits.cc
+void AddMounts(Draft& draft);                                         // mounts.cc
+void AddLimits(Draft& draft);                                         // limits.cc
+void AddLandlock(Draft& draft);                                       // landlock.cc
 
 // True when the root needs a layer over the image: for --writable-root, or for a mount point.
 bool NeedsOverlay(const Draft& draft);

@@ -1,7 +1,7 @@
 // Landlock: a second wall of another kind behind the mount namespace and the filter.
 //
-// The guest may read and execute everything that it sees, and write where the plan gave it something
-// writable. Which rights there are to handle depends on the kernel's ABI (landlock(7)).
+// The guest may read and execute everything that it sees, and write where the plan gave it
+// something writable. Which rights there are to handle depends on the kernel's ABI (landlock(7)).
 
 #include "plan/draft.h"
 
@@ -21,7 +21,7 @@ constexpr std::uint64_t kTruncate = 1U << 14U;      // ABI 3
 constexpr std::uint64_t kIoctlDev = 1U << 15U;      // ABI 5
 constexpr std::uint64_t kMakeChar = 1U << 6U;
 constexpr std::uint64_t kMakeBlock = 1U << 11U;
-constexpr std::uint64_t kNetConnectTcp = 1U << 1U;  // ABI 4; bind stays free
+constexpr std::uint64_t kNetConnectTcp = 1U << 1U;            // ABI 4; bind stays free
 constexpr std::uint64_t kScopeAbstractUnixSocket = 1U << 0U;  // ABI 6
 constexpr std::uint64_t kScopeSignal = 1U << 1U;              // ABI 6
 
@@ -44,8 +44,9 @@ void AddRule(Draft& draft, std::string path, std::uint64_t rights) {
 void AddLandlock(Draft& draft) {
   const int abi = draft.input.host.landlock_abi;
   if (abi < kLowestAbi) {
-    draft.plan.warnings.push_back("this kernel offers no usable Landlock; the run goes on behind the "
-                                  "mount namespace and the filter alone");
+    draft.plan.warnings.push_back(
+        "this kernel offers no usable Landlock; the run goes on behind the "
+        "mount namespace and the filter alone");
     return;
   }
   const std::uint64_t handled = HandledFiles(abi);
@@ -59,12 +60,13 @@ void AddLandlock(Draft& draft) {
   // A writable root is writable everywhere.
   AddRule(draft, "/", draft.input.request.writable_root ? write : read);
   AddRule(draft, "/dev", read | devices);
-  AddRule(draft, "/proc", read | kWriteFile | (handled & kTruncate));  // its own oom_score_adj, fd/N
-  for (const char* path : {"/work", "/tmp", "/run", "/dev/shm"}) AddRule(draft, path, write);
+  AddRule(draft, "/proc",
+          read | kWriteFile | (handled & kTruncate));  // its own oom_score_adj, fd/N
+  for (const char* path : {"/work", "/tmp", "/run", "/dev/shm"})
+    AddRule(draft, path, write);
   for (const CheckedVolume& volume : draft.volumes) {
     if (!volume.writable) continue;
-    AddRule(draft, volume.target,
-            volume.is_directory ? write : kExecute | kReadFile | devices);
+    AddRule(draft, volume.target, volume.is_directory ? write : kExecute | kReadFile | devices);
   }
   draft.writer.Add({.phase = Phase::kGuest, .kind = StepKind::kLandlockRestrict});
 }

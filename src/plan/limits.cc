@@ -54,8 +54,8 @@ void DecidePids(Draft& draft) {
                     .number = {RLIMIT_NPROC, count + 1, count + 1}});
   draft.plan.supervision.most_tasks = count + 1;
   if (!draft.plan.cgroup.parent.empty()) draft.plan.cgroup.pids_max = std::to_string(count + 1);
-  Note(draft, "pids", std::to_string(count),
-       draft.plan.cgroup.parent.empty() ? "rlimit" : "cgroup", asked.has_value());
+  Note(draft, "pids", std::to_string(count), draft.plan.cgroup.parent.empty() ? "rlimit" : "cgroup",
+       asked.has_value());
 }
 
 }  // namespace
@@ -88,7 +88,8 @@ Result<void> DecideLimits(Draft& draft) {
     Note(draft, "cpus", value, enforced ? "cgroup" : kNotEnforced, true);
   }
   Note(draft, "tmpfs-size", std::to_string(limits.tmpfs_bytes) + " bytes", "tmpfs", false);
-  Note(draft, "output-limit", std::to_string(draft.input.request.output_limit) + " bytes", "runner", false);
+  Note(draft, "output-limit", std::to_string(draft.input.request.output_limit) + " bytes", "runner",
+       false);
 
   for (const Limit& limit : plan.limits) {
     if (!limit.asked || (limit.mechanism != kWatchdog && limit.mechanism != kNotEnforced)) continue;
@@ -97,10 +98,12 @@ Result<void> DecideLimits(Draft& draft) {
                                 : "is not enforced";
     const std::string text = "--" + limit.name + " " + how;
     const std::string cure =
-        "enforcing it needs a cgroup v2 group with the memory, pids and cpu controllers delegated to "
+        "enforcing it needs a cgroup v2 group with the memory, pids and cpu controllers delegated "
+        "to "
         "this user; start the command with 'systemd-run --user --scope -p Delegate=yes'";
     if (limits.require) {
-      return Error{.kind = ErrorKind::kCapacity, .what = text + ", and --require-limits was given",
+      return Error{.kind = ErrorKind::kCapacity,
+                   .what = text + ", and --require-limits was given",
                    .hint = cure};
     }
     plan.warnings.push_back(text + "; " + cure);
@@ -115,7 +118,8 @@ void AddLimits(Draft& draft) {
                       .number = {resource, soft, hard}});
   };
   DecidePids(draft);
-  // 1 and not 0: a core_pattern that is a pipe ignores 0 and runs its program on the host (core(5)).
+  // 1 and not 0: a core_pattern that is a pipe ignores 0 and runs its program on the host
+  // (core(5)).
   add(RLIMIT_CORE, 1, 1);
   const std::uint64_t descriptors = std::min(kMostDescriptors, draft.input.host.descriptor_limit);
   add(RLIMIT_NOFILE, std::min(kDescriptors, descriptors), descriptors);

@@ -19,18 +19,18 @@ constexpr std::uint64_t kReadOnly = kQuiet | MOUNT_ATTR_RDONLY;
 constexpr std::uint64_t kBytesPerInode = 4096;
 constexpr std::uint64_t kFewestInodes = 1024;
 
-// Paths of /proc that tell of the host, covered; and those that could change it, read-only. The lists
-// are those that container engines agree on, and kallsyms.
+// Paths of /proc that tell of the host, covered; and those that could change it, read-only. The
+// lists are those that container engines agree on, and kallsyms.
 constexpr std::array<std::string_view, 9> kMaskedFiles = {
-    "/proc/interrupts",    "/proc/kallsyms",    "/proc/kcore",
-    "/proc/keys",          "/proc/latency_stats", "/proc/sched_debug",
-    "/proc/timer_list",    "/proc/timer_stats", "/proc/kpagecount"};
+    "/proc/interrupts", "/proc/kallsyms",      "/proc/kcore",
+    "/proc/keys",       "/proc/latency_stats", "/proc/sched_debug",
+    "/proc/timer_list", "/proc/timer_stats",   "/proc/kpagecount"};
 constexpr std::array<std::string_view, 3> kMaskedDirectories = {"/proc/acpi", "/proc/asound",
                                                                 "/proc/scsi"};
-constexpr std::array<std::string_view, 5> kReadOnlyPaths = {
-    "/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"};
+constexpr std::array<std::string_view, 5> kReadOnlyPaths = {"/proc/bus", "/proc/fs", "/proc/irq",
+                                                            "/proc/sys", "/proc/sysrq-trigger"};
 
-constexpr std::array<std::string_view, 6> kDevices = {"null", "zero",    "full",
+constexpr std::array<std::string_view, 6> kDevices = {"null",   "zero",    "full",
                                                       "random", "urandom", "tty"};
 
 // Our writable directories: where each lies in the scratch, and where the guest finds it.
@@ -39,9 +39,10 @@ struct ScratchDirectory {
   const char* target;
   std::uint64_t mode;
 };
-constexpr std::array<ScratchDirectory, 4> kScratchDirectories = {
-    {{"work", "/work", 0755}, {"tmp", "/tmp", 01777}, {"shm", "/dev/shm", 01777},
-     {"run", "/run", 0755}}};
+constexpr std::array<ScratchDirectory, 4> kScratchDirectories = {{{"work", "/work", 0755},
+                                                                  {"tmp", "/tmp", 01777},
+                                                                  {"shm", "/dev/shm", 01777},
+                                                                  {"run", "/run", 0755}}};
 
 // Targets in steps are relative to the new root.
 std::string Relative(std::string_view path) {
@@ -51,7 +52,8 @@ std::string Relative(std::string_view path) {
 
 void Add(Draft& draft, StepKind kind, std::array<std::string, 3> text,
          std::array<std::uint64_t, 4> number = {}) {
-  draft.writer.Add({.phase = Phase::kInit, .kind = kind, .text = std::move(text), .number = number});
+  draft.writer.Add(
+      {.phase = Phase::kInit, .kind = kind, .text = std::move(text), .number = number});
 }
 
 void MakeDirectory(Draft& draft, std::string path, std::uint64_t mode) {
@@ -86,8 +88,8 @@ void AddScratch(Draft& draft) {
   }
 }
 
-// Makes a mount point in the scratch: `base` is there, and every part of `below` ("a/b/c") is made unless
-// an earlier volume has made it; the last one is a file when the volume is one.
+// Makes a mount point in the scratch: `base` is there, and every part of `below` ("a/b/c") is made
+// unless an earlier volume has made it; the last one is a file when the volume is one.
 void MakePoint(Draft& draft, std::string base, std::string_view below, bool is_directory,
                std::vector<std::string>& made) {
   const auto parts = Split(below, '/');
@@ -105,7 +107,8 @@ void MakePoint(Draft& draft, std::string base, std::string_view below, bool is_d
 
 void AddRoot(Draft& draft) {
   const bool passed = draft.input.pass_mounts;  // Build made it the first descriptor
-  Add(draft, StepKind::kRoot, {passed ? std::string() : draft.input.rootfs.tree_path}, {kReadOnly, 0});
+  Add(draft, StepKind::kRoot, {passed ? std::string() : draft.input.rootfs.tree_path},
+      {kReadOnly, 0});
   if (!NeedsOverlay(draft)) return;
   MakeDirectory(draft, "upper", 0755);
   MakeDirectory(draft, "overlay", 0700);
@@ -148,7 +151,8 @@ void AddDevices(Draft& draft) {
     Bind(draft, path, path, init::kFromHost,
          MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
   }
-  Add(draft, StepKind::kMountFilesystem, {"dev/pts", "devpts", "newinstance,ptmxmode=0666,mode=0620"},
+  Add(draft, StepKind::kMountFilesystem,
+      {"dev/pts", "devpts", "newinstance,ptmxmode=0666,mode=0620"},
       {MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC});
 }
 
@@ -174,7 +178,8 @@ void MakePointInScratch(Draft& draft, const CheckedVolume& volume, std::vector<s
   for (const ScratchDirectory& directory : kScratchDirectories) {
     const std::string prefix = std::string(directory.target) + "/";
     if (volume.inside_volume || !volume.target.starts_with(prefix)) continue;
-    MakePoint(draft, directory.name, volume.target.substr(prefix.size()), volume.is_directory, made);
+    MakePoint(draft, directory.name, volume.target.substr(prefix.size()), volume.is_directory,
+              made);
   }
 }
 
@@ -211,7 +216,8 @@ bool IsInScratch(std::string_view path) {
   return std::any_of(kScratchDirectories.begin(), kScratchDirectories.end(),
                      [&](const ScratchDirectory& directory) {
                        const std::string_view target = directory.target;
-                       return path == target || (path.starts_with(target) && path[target.size()] == '/');
+                       return path == target ||
+                              (path.starts_with(target) && path[target.size()] == '/');
                      });
 }
 

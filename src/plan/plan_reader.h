@@ -1,4 +1,5 @@
-// Reads a plan's bytes back: for the launch, which carries the first steps out itself, and for people.
+// Reads a plan's bytes back: for the launch, which carries the first steps out itself, and for
+// people.
 #pragma once
 
 #include <string>
@@ -25,8 +26,9 @@ std::vector<StepView> ReadSteps(const std::string& bytes);
 // "kebab-case" name of a step's kind, such as "mount-filesystem"; stable, for JSON and tests.
 std::string_view KindName(init::StepKind kind);
 
-// What the step does, in one line without its number: "bind host '/dev/null' on '/dev/null' (ro nosuid
-// noexec)". Says all that the step's bytes say, but for long blobs, which appear as size and SHA-256.
+// What the step does, in one line without its number: "bind host '/dev/null' on '/dev/null' (ro
+// nosuid noexec)". Says all that the step's bytes say, but for long blobs, which appear as size and
+// SHA-256.
 std::string Describe(const StepView& step);
 
 // The whole plan for people: phases, numbered steps. Ends in a newline.

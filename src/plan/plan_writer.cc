@@ -45,15 +45,14 @@ std::string PlanWriter::Finish() const {
   std::string table;
   table.reserve(steps_.size() * sizeof(init::Step));
   for (const StepDraft& draft : steps_) {
-    init::Step step = {.phase = draft.phase,
-                       .kind = draft.kind,
-                       .text = {pool.Text(draft.text[0]), pool.Text(draft.text[1]),
-                                pool.Text(draft.text[2])},
-                       .blob = pool.Blob(draft.blob),
-                       .blob_size = static_cast<std::uint32_t>(draft.blob.size()),
-                       .reserved = 0,
-                       .number = {draft.number[0], draft.number[1], draft.number[2],
-                                  draft.number[3]}};
+    init::Step step = {
+        .phase = draft.phase,
+        .kind = draft.kind,
+        .text = {pool.Text(draft.text[0]), pool.Text(draft.text[1]), pool.Text(draft.text[2])},
+        .blob = pool.Blob(draft.blob),
+        .blob_size = static_cast<std::uint32_t>(draft.blob.size()),
+        .reserved = 0,
+        .number = {draft.number[0], draft.number[1], draft.number[2], draft.number[3]}};
     Append(table, &step, sizeof step);
   }
   const std::size_t pool_offset = sizeof(init::Header) + table.size();

@@ -26,7 +26,8 @@ class PlanWriter {
   // Appends a step; phases must not go back.
   void Add(StepDraft step) { steps_.push_back(std::move(step)); }
 
-  // The plan's bytes; equal texts share their place in the pool. The same steps give the same bytes.
+  // The plan's bytes; equal texts share their place in the pool. The same steps give the same
+  // bytes.
   std::string Finish() const;
 
  private:

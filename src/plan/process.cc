@@ -31,8 +31,10 @@ Environment MakeEnvironment(const Input& input, const std::string& workdir) {
   Set(environment, "HOME", kDefaultWorkdir);
   Set(environment, "HOSTNAME", "plimsoll");
   Set(environment, "PWD", workdir);
-  for (const auto& [name, value] : input.rootfs.config.env) Set(environment, name, value);
-  for (const auto& [name, value] : input.request.environment) Set(environment, name, value);
+  for (const auto& [name, value] : input.rootfs.config.env)
+    Set(environment, name, value);
+  for (const auto& [name, value] : input.request.environment)
+    Set(environment, name, value);
   return environment;
 }
 
@@ -47,9 +49,9 @@ Result<void> RefuseNul(const GuestProcess& process) {
   }
   for (const auto& [name, value] : process.environment) {
     if (has_nul(name) || has_nul(value) || name.find('=') != std::string::npos) {
-      return Error{.kind = ErrorKind::kRequest,
-                   .what = "environment variable " + Quote(name) +
-                           " has a NUL byte, or '=' in its name"};
+      return Error{
+          .kind = ErrorKind::kRequest,
+          .what = "environment variable " + Quote(name) + " has a NUL byte, or '=' in its name"};
     }
   }
   return {};

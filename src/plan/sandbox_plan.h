@@ -13,8 +13,8 @@
 
 namespace plimsoll::plan {
 
-// A limit of the run and what enforces it: "cgroup", "rlimit", "tmpfs", "timer", "runner", "watchdog"
-// (can be evaded by a hostile guest) or "not enforced".
+// A limit of the run and what enforces it: "cgroup", "rlimit", "tmpfs", "timer", "runner",
+// "watchdog" (can be evaded by a hostile guest) or "not enforced".
 struct Limit {
   std::string name;
   std::string value;  // with its unit
@@ -29,7 +29,7 @@ struct Supervision {
   std::optional<std::chrono::milliseconds> cpu_time;
   std::optional<std::uint64_t> memory_bytes;  // watched; absent when a cgroup enforces it
   bool memory_asked = false;                  // by the user, not the default
-  std::uint64_t most_tasks = 0;               // at which the pids limit stops new ones, init included
+  std::uint64_t most_tasks = 0;  // at which the pids limit stops new ones, init included
 };
 
 // Values for a fresh cgroup of this run; empty texts are not written.
@@ -41,14 +41,14 @@ struct CgroupPlan {
 };
 
 struct SandboxPlan {
-  std::string bytes;   // init/wire.h
-  std::string digest;  // lower-case hex SHA-256 of `bytes`
+  std::string bytes;                  // init/wire.h
+  std::string digest;                 // lower-case hex SHA-256 of `bytes`
   std::vector<sys::UniqueFd> passed;  // detached mounts for init, in the plan's order
   std::vector<Limit> limits;
   Supervision supervision;
   CgroupPlan cgroup;
-  std::string program_folder;  // of the host, for init where memfds may not be executed
-  std::vector<std::string> command;  // the argument vector of the guest
+  std::string program_folder;         // of the host, for init where memfds may not be executed
+  std::vector<std::string> command;   // the argument vector of the guest
   std::vector<std::string> warnings;  // sentences for the user; each says what is weaker
 };
 

@@ -1,4 +1,5 @@
-// Whom the guest is: numbers from the request or the image, and an account for a number without one.
+// Whom the guest is: numbers from the request or the image, and an account for a number without
+// one.
 
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -94,7 +95,8 @@ Result<GuestUser> ResolveUser(const Input& input) {
   PLIMSOLL_TRY_ASSIGN(std::string passwd, ReadAccounts(input, "etc/passwd"));
   PLIMSOLL_TRY_ASSIGN(std::string group, ReadAccounts(input, "etc/group"));
   PLIMSOLL_TRY_ASSIGN(const Account user, Resolve(wanted.user, passwd, "user"));
-  GuestUser guest = {.uid = user.id, .gid = user.group.value_or(user.id), .passwd = {}, .group = {}};
+  GuestUser guest = {
+      .uid = user.id, .gid = user.group.value_or(user.id), .passwd = {}, .group = {}};
   if (!wanted.group.empty()) {
     PLIMSOLL_TRY_ASSIGN(const Account named, Resolve(wanted.group, group, "group"));
     guest.gid = named.id;

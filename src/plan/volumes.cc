@@ -21,10 +21,10 @@ namespace {
 
 constexpr std::size_t kMostVolumes = 64;
 
-// They run on the host later (hooks, tasks, direnv), so a guest that may write the folder around them
-// may not write them.
-constexpr std::array<std::string_view, 7> kRunLater = {
-    ".git", ".envrc", ".vscode", ".idea", ".husky", ".hg", ".svn"};
+// They run on the host later (hooks, tasks, direnv), so a guest that may write the folder around
+// them may not write them.
+constexpr std::array<std::string_view, 7> kRunLater = {".git",   ".envrc", ".vscode", ".idea",
+                                                       ".husky", ".hg",    ".svn"};
 
 // Where a volume would take one of our own mounts away.
 constexpr std::array<std::string_view, 4> kReservedTargets = {"/", "/proc", "/dev", "/sys"};
@@ -53,7 +53,8 @@ Result<std::string> CheckTarget(const request::Volume& volume) {
     return RequestError(shown + " must be an absolute path without '..'");
   }
   const bool reserved =
-      std::find(kReservedTargets.begin(), kReservedTargets.end(), *target) != kReservedTargets.end() ||
+      std::find(kReservedTargets.begin(), kReservedTargets.end(), *target) !=
+          kReservedTargets.end() ||
       std::any_of(kReservedPrefixes.begin(), kReservedPrefixes.end(),
                   [&](std::string_view prefix) { return target->starts_with(prefix); });
   if (reserved) return RequestError(shown + " would replace a part of the sandbox itself");
@@ -61,7 +62,8 @@ Result<std::string> CheckTarget(const request::Volume& volume) {
 }
 
 Result<std::string> Canonical(const std::string& path) {
-  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
+  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr),
+                                                         &std::free);
   if (real == nullptr) {
     Error error = sys::ErrnoError("--volume source " + Quote(path));
     error.kind = ErrorKind::kRequest;
@@ -117,9 +119,10 @@ Result<void> RefuseGuarded(const Input& input, const std::string& source, const 
 // Connecting to a socket works through a read-only mount too.
 Result<void> RefuseSpecialFile(const Input& input, const std::string& source, mode_t mode) {
   if (S_ISDIR(mode) || S_ISREG(mode) || input.request.volume_sockets) return {};
-  return Error{.kind = ErrorKind::kPermission,
-               .what = "--volume source " + Quote(source) + " is a socket, a pipe or a device",
-               .hint = "--volume-sockets allows it, and the guest can then talk to what is behind it"};
+  return Error{
+      .kind = ErrorKind::kPermission,
+      .what = "--volume source " + Quote(source) + " is a socket, a pipe or a device",
+      .hint = "--volume-sockets allows it, and the guest can then talk to what is behind it"};
 }
 
 // Root gives its ids up, so what the guest would write belongs to an id that the user did not name.
@@ -127,8 +130,9 @@ Result<void> RefuseWritableForRoot(const Input& input, const CheckedVolume& volu
   if (!volume.writable || !input.pass_mounts || input.request.host_user) return {};
   return Error{.kind = ErrorKind::kPermission,
                .what = "--volume " + Quote(volume.source) + " is writable and the caller is root",
-               .hint = "name the owner of the folder with --host-user UID[:GID], or run plimsoll as "
-                       "that user"};
+               .hint =
+                   "name the owner of the folder with --host-user UID[:GID], or run plimsoll as "
+                   "that user"};
 }
 
 // Whether the image has the mount point; a symbolic link on the way or at the end is refused.
@@ -148,9 +152,9 @@ Result<void> LookForMountPoint(const Input& input, CheckedVolume& volume) {
   if (!found) return Error(found.error()).In("--volume destination " + Quote(volume.target));
   PLIMSOLL_TRY_ASSIGN(const struct stat status, sys::Stat(found->Get(), volume.target));
   if (S_ISLNK(status.st_mode)) {
-    return RequestError("--volume destination " + Quote(volume.target) +
-                            " is a symbolic link of the image",
-                        "name the path that the link leads to");
+    return RequestError(
+        "--volume destination " + Quote(volume.target) + " is a symbolic link of the image",
+        "name the path that the link leads to");
   }
   if (S_ISDIR(status.st_mode) != volume.is_directory) {
     return RequestError("--volume destination " + Quote(volume.target) + " is " +
@@ -217,8 +221,8 @@ Result<void> RefusePointInVolume(std::vector<CheckedVolume>& sorted) {
       const std::string point = around.source + sorted[inner].target.substr(around.target.size());
       if (::lstat(point.c_str(), &status) != 0 || S_ISLNK(status.st_mode) ||
           S_ISDIR(status.st_mode) != sorted[inner].is_directory) {
-        return RequestError("--volume destination " + Quote(sorted[inner].target) + " lies inside " +
-                                Quote(around.target) + ", and " + Quote(point) +
+        return RequestError("--volume destination " + Quote(sorted[inner].target) +
+                                " lies inside " + Quote(around.target) + ", and " + Quote(point) +
                                 " is no mount point for it on the host",
                             "create it on the host, or choose another destination");
       }

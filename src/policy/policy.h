@@ -13,8 +13,8 @@ namespace plimsoll::policy {
 // as the process.
 //
 // `program` is one search tree for both: a tree for each, one after the other, does the same and
-// takes a quarter longer to load. So it has neither's instructions in it; what proves it is that its
-// answers are those of the two programs named by the last two digests, taken in their order.
+// takes a quarter longer to load. So it has neither's instructions in it; what proves it is that
+// its answers are those of the two programs named by the last two digests, taken in their order.
 struct Policy {
   std::span<const sock_filter> program;
   std::string_view digest;          // "seccomp:sha256:<hex>" of the profile's canonical bytes

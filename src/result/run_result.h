@@ -40,10 +40,10 @@ struct ResourceUse {
 struct RunResult {
   Cause cause = Cause::kSetupFailed;
   Ran ran = Ran::kNo;
-  int exit_code = 125;           // as the caller's exit status, see cli/exit_status.h
-  int signal = 0;                // that ended the guest's first process; 0: none
-  std::optional<Error> error;    // for kSetupFailed and kNotExecuted
-  std::string detail;            // which limit ended the run, in a sentence; empty: none did
+  int exit_code = 125;                  // as the caller's exit status, see cli/exit_status.h
+  int signal = 0;                       // that ended the guest's first process; 0: none
+  std::optional<Error> error;           // for kSetupFailed and kNotExecuted
+  std::string detail;                   // which limit ended the run, in a sentence; empty: none did
   std::vector<std::string> limits_hit;  // names of the limits that were seen reached
   Stream out;
   Stream err;

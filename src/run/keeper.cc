@@ -21,8 +21,8 @@ Result<void> DropTo(std::uint32_t uid, std::uint32_t gid, pid_t keeper) {
   if (::setgroups(0, nullptr) != 0) return sys::ErrnoError("setgroups");
   if (::setresgid(gid, gid, gid) != 0) return sys::ErrnoError("setresgid");
   if (::setresuid(uid, uid, uid) != 0) return sys::ErrnoError("setresuid");
-  // A change of ids makes the process undumpable, and then its child could not write its id maps; it
-  // also clears the parent-death signal, so that comes last.
+  // A change of ids makes the process undumpable, and then its child could not write its id maps;
+  // it also clears the parent-death signal, so that comes last.
   if (::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0) return sys::ErrnoError("prctl PR_SET_DUMPABLE");
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) {
     return sys::ErrnoError("prctl PR_SET_PDEATHSIG");
@@ -34,8 +34,7 @@ Result<void> DropTo(std::uint32_t uid, std::uint32_t gid, pid_t keeper) {
 // The worker's end as an exit status.
 int WaitFor(const sys::UniqueFd& worker, const sys::UniqueFd& signals) {
   for (;;) {
-    std::array<struct pollfd, 2> events = {
-        {{worker.Get(), POLLIN, 0}, {signals.Get(), POLLIN, 0}}};
+    std::array<struct pollfd, 2> events = {{{worker.Get(), POLLIN, 0}, {signals.Get(), POLLIN, 0}}};
     if (::poll(events.data(), events.size(), -1) < 0) continue;
     while (const int number = NextSignal(signals.Get())) {
       (void)::syscall(SYS_pidfd_send_signal, worker.Get(), number, nullptr, 0);  // it may be gone

@@ -94,8 +94,7 @@ InputPump::InputPump(int source_fd, sys::UniqueFd sink) {
     std::array<char, kBlockBytes> buffer;
     for (;;) {
       const ssize_t count = ReadSome(source_fd, buffer.data(), buffer.size());
-      if (count <= 0 ||
-          !WriteAll(owned.Get(), buffer.data(), static_cast<std::size_t>(count))) {
+      if (count <= 0 || !WriteAll(owned.Get(), buffer.data(), static_cast<std::size_t>(count))) {
         return;
       }
     }

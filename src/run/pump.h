@@ -10,12 +10,13 @@
 
 namespace plimsoll::run {
 
-// A stream of the guest and the thread that empties it. The thread starts with the first bytes, so that
-// a silent stream costs none. What is hashed is what is forwarded: bytes are read into a buffer of our
-// own first, since pages that a guest splices into a pipe may change later.
+// A stream of the guest and the thread that empties it. The thread starts with the first bytes, so
+// that a silent stream costs none. What is hashed is what is forwarded: bytes are read into a
+// buffer of our own first, since pages that a guest splices into a pipe may change later.
 class OutputPump {
  public:
-  // Takes the read end of the guest's pipe; `forward_fd` is where bytes go, or -1, and is not owned.
+  // Takes the read end of the guest's pipe; `forward_fd` is where bytes go, or -1, and is not
+  // owned.
   OutputPump(sys::UniqueFd source, int forward_fd, std::uint64_t keep);
 
   // For poll(2): the source as long as nothing has been noticed; -1 afterwards.
@@ -38,8 +39,8 @@ class OutputPump {
   bool noticed_ = false;
 };
 
-// Feeds the caller's standard input to the guest. The thread is left behind when the process ends, for a
-// read from a terminal cannot be called off.
+// Feeds the caller's standard input to the guest. The thread is left behind when the process ends,
+// for a read from a terminal cannot be called off.
 class InputPump {
  public:
   // Starts copying from `source_fd` (not owned) to the guest's pipe until either side ends.

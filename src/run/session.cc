@@ -32,8 +32,8 @@ using Clock = std::chrono::steady_clock;
 using result::Cause;
 using result::Ran;
 
-// Between two looks of the watchdog: the most that a limit is overrun by. A look costs some 100 µs, so one
-// that only guards the default is rarer.
+// Between two looks of the watchdog: the most that a limit is overrun by. A look costs some 100 µs,
+// so one that only guards the default is rarer.
 constexpr std::chrono::milliseconds kWatchInterval{10};
 constexpr std::chrono::milliseconds kDefaultWatchInterval{100};
 constexpr int kNotFound = 127;
@@ -49,8 +49,8 @@ struct Streams {
   sys::UniqueFd err;
 };
 
-// Always pipes or a /dev/null of our own: an inherited descriptor would let the guest open the host's
-// file anew through /proc/self/fd.
+// Always pipes or a /dev/null of our own: an inherited descriptor would let the guest open the
+// host's file anew through /proc/self/fd.
 Result<Streams> MakeStreams(bool interactive) {
   Streams streams;
   if (interactive) {
@@ -97,7 +97,8 @@ class Session {
   }
 
   result::RunResult Run() {
-    while (!ended_) WaitForEvent();
+    while (!ended_)
+      WaitForEvent();
     ReadReports();
     return Conclude();
   }
@@ -175,7 +176,8 @@ class Session {
   }
 
   void ForwardSignals() {
-    while (const int number = NextSignal(signals_.Get())) Signal(number);
+    while (const int number = NextSignal(signals_.Get()))
+      Signal(number);
   }
 
   void Signal(int number) {
@@ -292,7 +294,8 @@ class Session {
     result.error = std::move(error);
   }
 
-  // Someone outside killed process 1; when it had not reported yet, nobody knows whether the guest ran.
+  // Someone outside killed process 1; when it had not reported yet, nobody knows whether the guest
+  // ran.
   void InitKilled(result::RunResult& result) const {
     result.cause = Cause::kSignalled;
     result.ran = began_ ? Ran::kYes : Ran::kUnknown;
@@ -323,7 +326,7 @@ class Session {
   bool began_ = false;
   std::optional<int> wait_status_;
   std::chrono::milliseconds cpu_seen_{0};  // the most that the watchdog has added up
-  std::uint64_t peak_memory_bytes_ = 0;  // the largest that was seen
+  std::uint64_t peak_memory_bytes_ = 0;    // the largest that was seen
 };
 
 result::RunResult Refused(Error error) {

@@ -36,7 +36,8 @@ Result<sys::UniqueFd> TakeSignals() {
 void ReleaseSignals() {
   sigset_t taken;
   ::sigemptyset(&taken);
-  for (const int number : kForwarded) ::sigaddset(&taken, number);
+  for (const int number : kForwarded)
+    ::sigaddset(&taken, number);
   (void)::pthread_sigmask(SIG_UNBLOCK, &taken, nullptr);  // cannot fail with these arguments
 }
 

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::size_t kMaxProcFile = 65536;
 
-// Fields of proc_pid_stat(5), counted from the one behind the command's closing parenthesis: state is
-// 0, utime 11, stime 12, cutime 13, cstime 14, num_threads 17, rss 21.
+// Fields of proc_pid_stat(5), counted from the one behind the command's closing parenthesis: state
+// is 0, utime 11, stime 12, cutime 13, cstime 14, num_threads 17, rss 21.
 constexpr std::size_t kUserTime = 11;
 constexpr std::size_t kLastTime = 14;
 constexpr std::size_t kThreads = 17;
@@ -37,7 +37,8 @@ void AddStat(std::string_view stat, Usage& usage) {
   const auto fields = Split(stat.substr(end + 2), ' ');
   if (fields.size() <= kResidentPages) return;
   std::uint64_t ticks = 0;
-  for (std::size_t i = kUserTime; i <= kLastTime; ++i) ticks += ParseUint(fields[i]).value_or(0);
+  for (std::size_t i = kUserTime; i <= kLastTime; ++i)
+    ticks += ParseUint(fields[i]).value_or(0);
   const auto per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
   usage.tasks += ParseUint(fields[kThreads]).value_or(0);
   usage.cpu += std::chrono::milliseconds(ticks * 1000 / per_second);

@@ -1,7 +1,7 @@
 // Adds up what a sandbox's processes use, for the limits that no kernel mechanism enforces here.
 //
-// Everything is read from the guest's own /proc, seen from outside: the runner owns the guest's user
-// namespace, so a process that hides from its like cannot hide from it.
+// Everything is read from the guest's own /proc, seen from outside: the runner owns the guest's
+// user namespace, so a process that hides from its like cannot hide from it.
 #pragma once
 
 #include <sys/types.h>
@@ -26,8 +26,8 @@ class Watchdog {
   // reaped while this object is in use.
   explicit Watchdog(pid_t init_pid);
 
-  // What the sandbox uses at this moment; nothing while its /proc is not mounted yet. `exact_memory`
-  // counts shared pages once (proportional set size), which is dearer.
+  // What the sandbox uses at this moment; nothing while its /proc is not mounted yet.
+  // `exact_memory` counts shared pages once (proportional set size), which is dearer.
   std::optional<Usage> Measure(bool exact_memory);
 
  private:

@@ -15,10 +15,10 @@ struct ClonedChild {
   UniqueFd pidfd;
 };
 
-// Runs `child(argument)` in a new process with CLONE_VM | CLONE_VFORK, `namespaces` (CLONE_NEW* flags)
-// and a pidfd, in the cgroup `cgroup_fd` when that is not -1; returns once the child has executed a
-// program or ended. Every signal is blocked in the child, which must not return, allocate, lock, or
-// touch what the caller would miss.
+// Runs `child(argument)` in a new process with CLONE_VM | CLONE_VFORK, `namespaces` (CLONE_NEW*
+// flags) and a pidfd, in the cgroup `cgroup_fd` when that is not -1; returns once the child has
+// executed a program or ended. Every signal is blocked in the child, which must not return,
+// allocate, lock, or touch what the caller would miss.
 //
 // Errors: kHost with the errno of clone3(2).
 Result<ClonedChild> CloneVfork(std::uint64_t namespaces, int cgroup_fd, void (*child)(void*),

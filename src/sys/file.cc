@@ -189,7 +189,8 @@ Result<std::vector<std::string>> ListDirectory(int dir, std::string_view name) {
   PLIMSOLL_TRY_ASSIGN(std::vector<DirectoryEntry> entries, ListEntries(dir, name));
   std::vector<std::string> names;
   names.reserve(entries.size());
-  for (DirectoryEntry& entry : entries) names.push_back(std::move(entry.name));
+  for (DirectoryEntry& entry : entries)
+    names.push_back(std::move(entry.name));
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -231,7 +232,8 @@ Result<UniqueFd> SealedMemfd(const char* name, std::string_view bytes, bool exec
 Result<UniqueFd> UnnamedProgram(const std::string& directory, std::string_view bytes) {
   PLIMSOLL_TRY_ASSIGN(const UniqueFd writer, Open(directory, O_RDWR | O_TMPFILE, 0500));
   PLIMSOLL_TRY(WriteAll(writer.Get(), bytes, directory));
-  if (::fchmod(writer.Get(), 0555) != 0) return ErrnoError("chmod of a file in " + Quote(directory));
+  if (::fchmod(writer.Get(), 0555) != 0)
+    return ErrnoError("chmod of a file in " + Quote(directory));
   // A file that is open for writing cannot be executed; this opens it anew, and the writer closes.
   return Open("/proc/self/fd/" + std::to_string(writer.Get()), O_RDONLY);
 }

@@ -70,8 +70,8 @@ Result<void> RemoveTree(int dir, const std::string& path);
 // MFD_EXEC where the kernel knows it.
 Result<UniqueFd> SealedMemfd(const char* name, std::string_view bytes, bool executable);
 
-// The same where memfds may not be executed (vm.memfd_noexec=2): a file without a name in `directory`,
-// readable and executable by everyone, writable by nobody.
+// The same where memfds may not be executed (vm.memfd_noexec=2): a file without a name in
+// `directory`, readable and executable by everyone, writable by nobody.
 Result<UniqueFd> UnnamedProgram(const std::string& directory, std::string_view bytes);
 
 struct Pipe {

@@ -39,8 +39,10 @@ void ReadKernel(HostFacts& host) {
 
 std::uint32_t LastCapability() {
   std::uint32_t last = CAP_LAST_CAP;
-  while (last < 63 && ::prctl(PR_CAPBSET_READ, last + 1, 0, 0, 0) >= 0) ++last;
-  while (last > 0 && ::prctl(PR_CAPBSET_READ, last, 0, 0, 0) < 0) --last;
+  while (last < 63 && ::prctl(PR_CAPBSET_READ, last + 1, 0, 0, 0) >= 0)
+    ++last;
+  while (last > 0 && ::prctl(PR_CAPBSET_READ, last, 0, 0, 0) < 0)
+    --last;
   return last;
 }
 
@@ -58,7 +60,8 @@ std::string OwnCgroup() {
 // Delegated: we may make groups in it and put processes there, and the controllers that we need are
 // handed down to it (cgroups(7), "Cgroup delegation").
 bool IsDelegated(const std::string& group) {
-  if (::access((group + "/cgroup.procs").c_str(), W_OK) != 0 || ::access(group.c_str(), W_OK) != 0) {
+  if (::access((group + "/cgroup.procs").c_str(), W_OK) != 0 ||
+      ::access(group.c_str(), W_OK) != 0) {
     return false;
   }
   auto controllers = ReadFile(group + "/cgroup.controllers", kMaxCgroupFile);

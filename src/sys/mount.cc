@@ -25,7 +25,8 @@ class NamespaceHolder {
       // Dies with its maker, who may be killed while it is needed.
       (void)::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
       if (::getppid() != maker) (void)::raise(SIGKILL);  // it was killed before that
-      for (;;) ::pause();
+      for (;;)
+        ::pause();
     }
   }
   NamespaceHolder(const NamespaceHolder&) = delete;
