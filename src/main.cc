@@ -93,8 +93,17 @@ int Answer(std::string_view text) {
   return cli::PrintAnswer(text) ? 0 : cli::kRunnerFailed;
 }
 
+void PrintLoss(const char* name, const result::Stream& stream) {
+  if (stream.lost_errno == 0) return;
+  cli::PrintError({.kind = ErrorKind::kHost,
+                   .what = std::string(name) + ": the rest of the guest's output is lost",
+                   .sys_errno = stream.lost_errno});
+}
+
 // The end of a run: its response or its error, and the exit status.
 int Finish(const Run& run, const result::RunResult& result) {
+  PrintLoss("standard output", result.out);
+  PrintLoss("standard error", result.err);
   if (result.error) cli::PrintError(*result.error);
   if (!result.detail.empty()) cli::PrintNote(result.detail);
   const cli::ResponseParts parts = {.request = &run.command.request,

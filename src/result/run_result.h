@@ -29,6 +29,8 @@ struct Stream {
   std::uint64_t bytes = 0;  // all that the guest wrote
   std::string sha256;       // of all of it, lower-case hexadecimal
   bool truncated = false;   // more was written than was kept
+  int lost_errno = 0;       // why it could not all be passed on to the caller; 0: it could, or the
+                            // caller stopped reading
 };
 
 struct ResourceUse {

@@ -59,7 +59,11 @@ Result<std::optional<int>> BecomeWorker(std::uint32_t uid, std::uint32_t gid) {
     return std::optional<int>();
   }
   const sys::UniqueFd worker(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  if (!worker.IsOpen()) return sys::ErrnoError("pidfd_open");
+  if (!worker.IsOpen()) {
+    Error error = sys::ErrnoError("pidfd_open");
+    (void)::kill(pid, SIGKILL);  // a child that nobody has reaped, so the number is still its own
+    return error;
+  }
   return std::optional<int>(WaitFor(worker, signals));
 }
 

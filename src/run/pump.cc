@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <system_error>
 #include <utility>
 
 namespace plimsoll::run {
@@ -53,8 +54,12 @@ OutputPump::OutputPump(sys::UniqueFd source, int forward_fd, std::uint64_t keep)
 
 void OutputPump::Notice(short events) {
   if (events == 0) return;
-  noticed_ = true;
-  if ((events & POLLIN) != 0) thread_ = std::thread([this] { Run(); });
+  try {
+    if ((events & POLLIN) != 0) thread_ = std::thread([this] { Run(); });
+    noticed_ = true;
+  } catch (const std::system_error&) {
+    noticed_ = !CopyBlock();
+  }
 }
 
 result::Stream OutputPump::Finish() {
@@ -69,17 +74,21 @@ result::Stream OutputPump::Finish() {
 }
 
 void OutputPump::Run() {
+  while (CopyBlock()) continue;
+}
+
+// False at the end of the stream.
+bool OutputPump::CopyBlock() {
   std::array<char, kBlockBytes> buffer;
-  for (;;) {
-    const ssize_t count = ReadSome(source_.Get(), buffer.data(), buffer.size());
-    if (count <= 0) break;
-    const auto size = static_cast<std::size_t>(count);
-    Take(buffer.data(), size);
-    // A reader that has left is the guest's business: closing our end gives it the SIGPIPE that it
-    // would have had without us.
-    if (forward_fd_ >= 0 && !WriteAll(forward_fd_, buffer.data(), size)) break;
-  }
+  const ssize_t count = ReadSome(source_.Get(), buffer.data(), buffer.size());
+  const auto size = static_cast<std::size_t>(std::max<ssize_t>(count, 0));
+  Take(buffer.data(), size);
+  // A reader that has left is the guest's business: closing our end gives it the SIGPIPE that it
+  // would have had without us.
+  if (count > 0 && (forward_fd_ < 0 || WriteAll(forward_fd_, buffer.data(), size))) return true;
+  if (count > 0 && errno != EPIPE) stream_.lost_errno = errno;
   source_.Reset();
+  return false;
 }
 
 void OutputPump::Take(const char* bytes, std::size_t size) {
