@@ -74,7 +74,8 @@ result::Stream OutputPump::Finish() {
 }
 
 void OutputPump::Run() {
-  while (CopyBlock()) continue;
+  while (CopyBlock())
+    continue;
 }
 
 // False at the end of the stream.

@@ -21,8 +21,8 @@ class OutputPump {
 
   // For poll(2): the source as long as nothing has been noticed; -1 afterwards.
   int PollFd() const { return noticed_ ? -1 : source_.Get(); }
-  // What poll(2) said of it: bytes start the thread, or are copied here and now when the user may have
-  // no more threads; an end without bytes is left to Finish().
+  // What poll(2) said of it: bytes start the thread, or are copied here and now when the user may
+  // have no more threads; an end without bytes is left to Finish().
   void Notice(short events);
   // Waits until the stream has ended and everything is forwarded; what came of it. Call once.
   result::Stream Finish();
