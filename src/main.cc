@@ -23,6 +23,7 @@
 #include "policy/policy.h"
 #include "run/keeper.h"
 #include "run/session.h"
+#include "sys/file.h"
 #include "sys/host.h"
 
 namespace plimsoll {
@@ -168,6 +169,10 @@ int Dispatch(const Words& words) {
 }  // namespace plimsoll
 
 int main(int argc, char** argv) {
+  if (const auto filled = plimsoll::sys::FillStandardStreams(); !filled) {
+    plimsoll::cli::PrintError(filled.error());
+    ::_exit(plimsoll::cli::kRunnerFailed);
+  }
   (void)::umask(022);  // what the store and the tree get does not depend on the caller's shell
   const int status = plimsoll::Dispatch({argv + std::min(argc, 1), argv + argc});
   // Not exit(): the thread that feeds the guest may still be reading, and there is nothing to tidy

@@ -244,4 +244,13 @@ Result<Pipe> MakePipe() {
   return Pipe{.read = UniqueFd(ends[0]), .write = UniqueFd(ends[1])};
 }
 
+Result<void> FillStandardStreams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) >= 0) continue;
+    // The lowest number that is free, which is this one. It stays open for the whole program.
+    if (::open("/dev/null", O_RDWR) != fd) return ErrnoError("open '/dev/null'");
+  }
+  return {};
+}
+
 }  // namespace plimsoll::sys
