@@ -1,6 +1,7 @@
 // The guest's program: its arguments, its environment, and the directory it starts in.
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/text.h"
 #include "plan/draft.h"
@@ -14,28 +15,36 @@ constexpr std::string_view kDefaultWorkdir = "/work";
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
-// Sets the variable in its first place, so that each name stands once.
-void Set(Environment& environment, std::string_view name, std::string_view value) {
-  const auto known = std::find_if(environment.begin(), environment.end(),
-                                  [&](const auto& variable) { return variable.first == name; });
-  if (known != environment.end()) {
-    known->second = value;
-  } else {
-    environment.emplace_back(name, value);
+// Variables in the order of their first setting, each name once. Indexed, since a caller may pass
+// tens of thousands.
+class EnvironmentBuilder {
+ public:
+  void Set(const std::string& name, std::string_view value) {
+    const auto [place, is_new] = places_.try_emplace(name, variables_.size());
+    if (is_new) {
+      variables_.emplace_back(name, value);
+    } else {
+      variables_[place->second].second = value;
+    }
   }
-}
+  Environment Take() { return std::move(variables_); }
+
+ private:
+  Environment variables_;
+  std::unordered_map<std::string, std::size_t> places_;
+};
 
 Environment MakeEnvironment(const Input& input, const std::string& workdir) {
-  Environment environment;
-  Set(environment, "PATH", kDefaultPath);
-  Set(environment, "HOME", kDefaultWorkdir);
-  Set(environment, "HOSTNAME", "plimsoll");
-  Set(environment, "PWD", workdir);
+  EnvironmentBuilder environment;
+  environment.Set("PATH", kDefaultPath);
+  environment.Set("HOME", kDefaultWorkdir);
+  environment.Set("HOSTNAME", "plimsoll");
+  environment.Set("PWD", workdir);
   for (const auto& [name, value] : input.rootfs.config.env)
-    Set(environment, name, value);
+    environment.Set(name, value);
   for (const auto& [name, value] : input.request.environment)
-    Set(environment, name, value);
-  return environment;
+    environment.Set(name, value);
+  return environment.Take();
 }
 
 // No text with a NUL can be an argument or a variable of a program.
