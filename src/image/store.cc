@@ -47,13 +47,47 @@ Result<void> MakeDirectory(int root, const char* name) {
   return sys::ErrnoError(std::string("mkdir ") + Quote(name));
 }
 
+// Under a name that the next run takes over when this one is killed, so the caller holds the lock.
+Result<void> WriteVersion(int root) {
+  constexpr const char* kUnfinished = "version.new";
+  PLIMSOLL_TRY_ASSIGN(
+      const sys::UniqueFd fd,
+      sys::OpenAt(root, kUnfinished, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600));
+  PLIMSOLL_TRY(sys::WriteAll(fd.Get(), std::to_string(kVersion) + "\n", kUnfinished));
+  if (::fsync(fd.Get()) != 0) return sys::ErrnoError(std::string("fsync ") + Quote(kUnfinished));
+  if (::renameat(root, kUnfinished, root, "version") != 0) {
+    return sys::ErrnoError("rename " + Quote(kUnfinished) + " to 'version'");
+  }
+  if (::fsync(root) != 0) return sys::ErrnoError("fsync the image store");
+  return {};
+}
+
 // A new store gets its version last: a store without one is one that is being made.
 Result<void> Complete(int root) {
   for (const char* name : kDirectories)
     PLIMSOLL_TRY(MakeDirectory(root, name));
   PLIMSOLL_TRY(MakeDirectory(root, "tmp"));
-  PLIMSOLL_TRY(sys::OpenAt(root, "lock", O_RDONLY | O_CREAT, 0600));
-  return sys::ReplaceFile(root, "version", std::to_string(kVersion) + "\n", 0600);
+  PLIMSOLL_TRY_ASSIGN(const sys::UniqueFd lock,
+                      sys::OpenAt(root, "lock", O_RDONLY | O_CREAT, 0600));
+  PLIMSOLL_TRY(Flock(lock.Get(), LOCK_EX, "lock"));
+  if (::faccessat(root, "version", F_OK, AT_SYMLINK_NOFOLLOW) == 0) return {};
+  return WriteVersion(root);
+}
+
+// The folder of a store, made and completed when it is not there.
+Result<sys::UniqueFd> OpenComplete(const std::string& path) {
+  PLIMSOLL_TRY(sys::MakeDirectories(path, 0700));
+  PLIMSOLL_TRY_ASSIGN(sys::UniqueFd root, sys::Open(path, O_RDONLY | O_DIRECTORY));
+  const auto version = sys::OpenAt(root.Get(), "version", O_RDONLY | O_NOFOLLOW);
+  if (version) {
+    PLIMSOLL_TRY_ASSIGN(const std::string text, sys::ReadAll(version->Get(), 64, "version"));
+    PLIMSOLL_TRY(CheckStoreVersion(text));
+  } else if (version.error().sys_errno == ENOENT) {
+    PLIMSOLL_TRY(Complete(root.Get()));
+  } else {
+    return version.error();
+  }
+  return root;
 }
 
 }  // namespace
@@ -79,18 +113,11 @@ Result<Store> Store::Open(const std::string& path) {
   std::error_code error;
   const std::string absolute = std::filesystem::absolute(path, error).string();
   if (error) return sys::ErrnoError("getcwd", error.value());
-  PLIMSOLL_TRY(sys::MakeDirectories(absolute, 0700));
-  PLIMSOLL_TRY_ASSIGN(sys::UniqueFd root, sys::Open(absolute, O_RDONLY | O_DIRECTORY));
-  const auto version = sys::OpenAt(root.Get(), "version", O_RDONLY | O_NOFOLLOW);
-  if (version) {
-    PLIMSOLL_TRY_ASSIGN(const std::string text, sys::ReadAll(version->Get(), 64, "version"));
-    PLIMSOLL_TRY(CheckStoreVersion(text));
-  } else if (version.error().sys_errno == ENOENT) {
-    PLIMSOLL_TRY(Complete(root.Get()));
-  } else {
-    return version.error();
-  }
-  return Store(absolute, std::move(root));
+  auto root = OpenComplete(absolute);
+  if (root) return Store(absolute, *std::move(root));
+  Error failure = std::move(root).error();
+  if (failure.hint.empty()) failure.hint = "--store or PLIMSOLL_STORE names another folder";
+  return std::move(failure).In("image store " + Quote(absolute));
 }
 
 Result<sys::UniqueFd> Store::LockShared() const {
