@@ -77,6 +77,8 @@ jobs_at_once() {
 # build PRESET [cmake --build arguments...]: what the preset says, in build/PRESET.
 build() {
   say "build preset '$1' in build/$1"
+  [ ! -d "$root/build" ] || [ -w "$root/build" ] ||
+    die "'$root/build' belongs to $(stat -c %U "$root/build"); remove it, or run as that user"
   (cd "$root" && cmake --preset "$1" >/dev/null) || die "cmake --preset $1 failed"
   cmake --build "$root/build/$1" -j "$(jobs_at_once)" "${@:2}" || die "the build of preset '$1' failed"
 }
