@@ -1,6 +1,8 @@
 // Boost.JSON's events become a Tree.
 #include <algorithm>
 #include <boost/json/basic_parser_impl.hpp>
+#include <charconv>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -56,16 +58,31 @@ class TreeBuilder {
     Add(Kind::kString).text = slice;
     return true;
   }
-  bool on_number_part(Text, ErrorCode&) { return true; }
+  bool on_number_part(Text part, ErrorCode&) {
+    number_.append(part.data(), part.size());
+    return true;
+  }
   bool on_int64(std::int64_t number, Text, ErrorCode&) {
+    number_.clear();
     Add(Kind::kInt).integer = number;
     return true;
   }
   bool on_uint64(std::uint64_t number, Text, ErrorCode&) {
+    number_.clear();
     Add(Kind::kUint).natural = number;
     return true;
   }
-  bool on_double(double number, Text, ErrorCode&) {
+  // Boost rounds fractions loosely in this version, so that a number would not survive being
+  // written and read; its own value is kept only where the exact one is too small to have a form.
+  bool on_double(double loose, Text last_part, ErrorCode& error) {
+    number_.append(last_part.data(), last_part.size());
+    double number = loose;
+    (void)std::from_chars(number_.data(), number_.data() + number_.size(), number);
+    number_.clear();
+    if (!std::isfinite(number)) {
+      error = boost::json::error::exponent_overflow;
+      return false;
+    }
     Add(Kind::kDouble).real = number;
     return true;
   }
@@ -124,6 +141,7 @@ class TreeBuilder {
   bool allow_duplicates_;
   std::vector<std::size_t> open_;  // the arrays and objects around the next value
   Slice key_;                      // of the next value
+  std::string number_;             // the number being read, as it is written
   std::size_t pending_ = 0;        // where in `texts` the string being read began
   std::size_t events_ = 0;
   std::optional<std::string> duplicate_;

@@ -117,7 +117,7 @@ Writer& Writer::Int(std::int64_t number) {
 Writer& Writer::Double(double number) {
   if (!std::isfinite(number)) return Null();
   BeforeValue();
-  AppendNumber(text_, number);
+  AppendNumber(text_, number == 0 ? 0.0 : number);  // "-0" would be read as a whole number
   return *this;
 }
 

@@ -98,6 +98,15 @@ TEST(JsonValue, NumbersKeepTheirRange) {
   EXPECT_FALSE(items[3].Uint()) << "1e3 is written as a fraction";
 }
 
+TEST(JsonValue, FractionsAreExactAndFinite) {
+  EXPECT_EQ(*Good("0.1").Root().Double(), 0.1);
+  EXPECT_EQ(*Good("1844674407370955161.5e-300").Root().Double(), 1844674407370955161.5e-300);
+  EXPECT_EQ(*Good("9007199254740993.0").Root().Double(), 9007199254740992.0);
+  EXPECT_EQ(*Good("1e-999").Root().Double(), 0.0);
+  EXPECT_NE(WhyNot("1e999"), "");
+  EXPECT_NE(WhyNot("-1e400"), "");
+}
+
 TEST(JsonValue, FindTreatsNullAsMissing) {
   const Document document = Good(R"({"a":null,"b":1})");
   EXPECT_FALSE(document.Root().Find("a")->has_value());
