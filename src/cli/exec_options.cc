@@ -75,6 +75,10 @@ Result<request::Volume> ReadVolume(const std::string& text) {
   if (split == std::string_view::npos || split == 0) return ValueError("--volume", text, kExpected);
   volume.source = rest.substr(0, split);
   volume.destination = rest.substr(split + 1);
+  // "SRC:/DST:rx" is a typing error or another tool's option, and would be a writable wish lost.
+  if (volume.destination.find(':') != std::string::npos) {
+    return ValueError("--volume", text, kExpected);
+  }
   if (!volume.source.starts_with('/')) volume.source.insert(0, "./");
   return volume;
 }

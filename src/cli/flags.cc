@@ -50,7 +50,7 @@ class HelpFormatter : public CLI::Formatter {
     column_width(26);
   }
   std::string make_usage(const CLI::App* app, std::string /*name*/) const override {
-    return "Usage: " + app->get_name() + " " + arguments_ + "\n\n";
+    return "Usage: " + app->get_name() + " " + arguments_ + "\n";
   }
 
  private:

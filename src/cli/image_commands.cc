@@ -145,8 +145,9 @@ Result<Answer> Import(const Words& words) {
   ProgressBar bar(command.Flags().quiet);
   options.progress = bar.Callback();
   PLIMSOLL_TRY_ASSIGN(const image::Store store, command.OpenStore());
-  PLIMSOLL_TRY_ASSIGN(const std::vector<image::ImageRecord> records,
-                      image::ImportImages(store, request, options));
+  auto imported = image::ImportImages(store, request, options);
+  if (!imported) return std::move(imported).error().In("image " + Quote(source));
+  const std::vector<image::ImageRecord> records = *std::move(imported);
   if (command.Flags().json) return Answer{.text = ImagesJson(records)};
   return Answer{.text = command.Flags().quiet ? "" : ImagesTable(records)};
 }

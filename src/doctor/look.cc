@@ -141,7 +141,8 @@ CgroupFindings LookAtCgroup(std::uint32_t uid) {
 void TryLink(const std::string& folder, StoreFindings& store) {
   std::string work = folder + "/.doctor-XXXXXX";
   if (::mkdtemp(work.data()) == nullptr) {
-    store.write_error = sys::ErrnoError("mkdtemp " + Quote(work));
+    // Without the random part: the same finding reads the same twice.
+    store.write_error = sys::ErrnoError("make a folder in " + Quote(folder));
     return;
   }
   auto file = sys::Open(work + "/a", O_WRONLY | O_CREAT | O_EXCL, 0600);
@@ -178,6 +179,11 @@ void LookAround(Findings& findings) {
 StoreFindings LookAtStore(const std::string& path, const std::string& instead) {
   StoreFindings store = {.path = path, .exists = instead.empty()};
   const std::string& folder = store.exists ? path : instead;
+  if (auto opened = sys::Open(folder, O_PATH | O_DIRECTORY); !opened) {
+    store.exists = false;
+    store.write_error = std::move(opened).error();
+    return store;
+  }
   struct statvfs system = {};
   if (::statvfs(folder.c_str(), &system) != 0) {
     store.write_error = sys::ErrnoError("statvfs " + Quote(folder));

@@ -142,16 +142,12 @@ Result<ImageRecord> FindName(const std::string& store_path, const oci::ImageRefe
 
 Result<ImageRecord> FindImage(const std::string& store_path, const oci::ImageReference& reference,
                               const ImportOptions& options) {
-  switch (reference.transport) {
-    case Transport::kStore:
-      return FindName(store_path, reference);
-    case Transport::kLayout:
-      return FindLayout(store_path, reference, options);
-    case Transport::kOciArchive:
-    case Transport::kDockerArchive:
-      return FindArchive(store_path, reference, options);
-  }
-  return FindName(store_path, reference);
+  if (reference.transport == Transport::kStore) return FindName(store_path, reference);
+  auto found = reference.transport == Transport::kLayout
+                   ? FindLayout(store_path, reference, options)
+                   : FindArchive(store_path, reference, options);
+  if (!found) return std::move(found).error().In("image " + Quote(reference.ToString()));
+  return found;
 }
 
 }  // namespace plimsoll::image

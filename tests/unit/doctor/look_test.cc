@@ -79,8 +79,9 @@ TEST(LookAtStore, KeepsTheErrorOfAStoreThatIsNoFolder) {
   const TempDir folder;
   const std::string file = folder.WriteFile("store", "x");
   const StoreFindings store = LookAtStore(file, {});
+  EXPECT_FALSE(store.exists);
   ASSERT_TRUE(store.write_error);
-  EXPECT_EQ(store.write_error->sys_errno, ENOTDIR);
+  EXPECT_EQ(store.write_error->Message(), "open '" + file + "': Not a directory (ENOTDIR)");
 }
 
 }  // namespace
