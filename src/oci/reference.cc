@@ -14,6 +14,12 @@ constexpr std::size_t kMaxName = 100;
 constexpr std::size_t kMaxTag = 128;
 constexpr std::size_t kMaxPath = 4095;
 
+constexpr std::array<std::pair<std::string_view, ImageReference::Transport>, 3> kTransports = {{
+    {"oci:", ImageReference::Transport::kLayout},
+    {"oci-archive:", ImageReference::Transport::kOciArchive},
+    {"docker-archive:", ImageReference::Transport::kDockerArchive},
+}};
+
 bool IsLower(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
@@ -100,12 +106,6 @@ Result<ImageReference> ParsePath(std::string_view text, std::string_view rest,
   return reference;
 }
 
-constexpr std::array<std::pair<std::string_view, ImageReference::Transport>, 3> kTransports = {{
-    {"oci:", ImageReference::Transport::kLayout},
-    {"oci-archive:", ImageReference::Transport::kOciArchive},
-    {"docker-archive:", ImageReference::Transport::kDockerArchive},
-}};
-
 }  // namespace
 
 bool IsTag(std::string_view text) {
@@ -133,6 +133,11 @@ Result<ImageReference> ParseStoreName(std::string_view text) {
     return BadReference(text, Quote(rest, 64) +
                                   " is no image name (lower-case letters, digits and "
                                   "separators, at most 100 bytes)");
+  }
+  for (const auto& [prefix, transport] : kTransports) {
+    if (prefix.substr(0, prefix.size() - 1) == rest) {  // NAME:TAG would be read as a path
+      return BadReference(text, Quote(rest) + " is kept for paths and cannot be a name");
+    }
   }
   reference.name = rest;
   if (reference.digest) {

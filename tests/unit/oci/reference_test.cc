@@ -55,9 +55,12 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Plus", "a+b", ""}, Case{"NulInPath", std::string("oci:a\0b", 7), ""}),
     [](const auto& one) { return one.param.name; });
 
-TEST(ParseStoreName, DoesNotKnowTransports) {
+TEST(ParseStoreName, DoesNotKnowPaths) {
   EXPECT_FALSE(ParseStoreName("oci:/a/b"));
-  EXPECT_EQ(ParseStoreName("oci:tag")->name, "oci") << "a name like any other";
+  for (const char* name : {"oci", "oci:tag", "oci-archive", "docker-archive:1"}) {
+    EXPECT_FALSE(ParseStoreName(name)) << name << " would be read as a path";
+  }
+  EXPECT_TRUE(ParseStoreName("oci/tool"));
 }
 
 TEST(ParseReference, SaysWhatIsExpected) {
