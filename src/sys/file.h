@@ -81,8 +81,8 @@ struct Pipe {
 // pipe2(2) with O_CLOEXEC.
 Result<Pipe> MakePipe();
 
-// Opens /dev/null in the place of each of 0, 1 and 2 that is closed, so that no descriptor opened later
-// is taken for a standard stream.
+// Opens /dev/null in the place of each of 0, 1 and 2 that is closed, so that no descriptor opened
+// later is taken for a standard stream.
 Result<void> FillStandardStreams();
 
 }  // namespace plimsoll::sys
