@@ -44,6 +44,17 @@ Result<std::size_t> WordsOfFlag(const CLI::App& app, const std::string& word) {
   return 1;
 }
 
+// An empty value is a variable that a script has not set, and would pass for a flag that was not
+// given.
+Result<void> RefuseEmptyValues(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    const std::vector<std::string>& values = option->results();
+    if (std::find(values.begin(), values.end(), "") == values.end()) continue;
+    return UsageError(app, "flag " + Quote(option->get_name()) + " has an empty value");
+  }
+  return {};
+}
+
 class HelpFormatter : public CLI::Formatter {
  public:
   explicit HelpFormatter(std::string arguments) : arguments_(std::move(arguments)) {
@@ -100,12 +111,13 @@ Result<bool> ParseFlags(CLI::App& app, std::vector<std::string> words) {
   std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
   try {
     app.parse(std::move(words));
-    return false;
   } catch (const CLI::CallForHelp&) {
     return true;
   } catch (const CLI::ParseError& error) {
     return UsageError(app, error.what());
   }
+  PLIMSOLL_TRY(RefuseEmptyValues(app));
+  return false;
 }
 
 }  // namespace plimsoll::cli
