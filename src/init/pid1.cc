@@ -60,7 +60,7 @@ void MapPlan(PlanView& plan) {
 }
 
 bool IsMountStep(StepKind kind) {
-  return (kind >= StepKind::kPrivateMounts && kind <= StepKind::kSetMountAttributes) ||
+  return (kind >= StepKind::kPrivateMounts && kind <= StepKind::kBind) ||
          kind == StepKind::kPivotRoot;
 }
 
@@ -101,7 +101,8 @@ int Reap(long guest) {
   for (;;) {
     int status = 0;
     const long pid = Syscall(__NR_wait4, -1, &status, WNOHANG | __WALL, nullptr);
-    if (pid <= 0) return kNotGuest;
+    if (pid == 0) return kNotGuest;
+    if (pid < 0) Exit(kSetupFailed);  // without an answer the run would never end
     if (pid == guest) return status;
   }
 }
