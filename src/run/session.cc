@@ -200,6 +200,7 @@ class Session {
           began_ = true;
           break;
         case init::ReportKind::kExited:
+          began_ = true;
           wait_status_ = static_cast<int>(report.value);
           if ((report.flags & init::kScratchFull) != 0) Hit("tmpfs-size");
           peak_memory_bytes_ = std::max(peak_memory_bytes_, std::uint64_t{report.detail} * 1024);
