@@ -205,14 +205,6 @@ int Bind(const PlanView& plan, const Step& step, State& state) {
   return error;
 }
 
-int SetMountAttributes(const PlanView& plan, const Step& step, const State& state) {
-  const long target = OpenInRoot(state, plan.Text(step, 0));
-  if (target < 0) return ErrnoOf(target);
-  const int error = AddAttributes(target, step.number[0], 0);
-  Close(target);
-  return error;
-}
-
 // pivot_root(2), "pivot_root(".", ".")": the old root ends on top of the new one and is detached.
 int PivotRoot(State& state) {
   long result = Syscall(__NR_fchdir, state.root);
@@ -250,8 +242,6 @@ int DoMountStep(const PlanView& plan, const Step& step, State& state) {
       return MountFilesystem(plan, step, state);
     case StepKind::kBind:
       return Bind(plan, step, state);
-    case StepKind::kSetMountAttributes:
-      return SetMountAttributes(plan, step, state);
     case StepKind::kPivotRoot:
       return PivotRoot(state);
     default:

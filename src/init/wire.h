@@ -48,7 +48,6 @@ enum class StepKind : uint32_t {
   kBind = 24,                // text[0]: target, text[1]: source by number[1] (BindFrom);
                              // number[0]: MOUNT_ATTR_* to add, number[2]: flags (BindFlags),
                              // number[3]: the source's inode, 0: unchecked
-  kSetMountAttributes = 25,  // text[0]: target; number[0]: MOUNT_ATTR_* to add to its mount
   kHostname = 26,            // text[0]
   kLoopbackUp = 27,
   kPivotRoot = 28,      // the new root becomes "/", the old one is detached

@@ -44,7 +44,7 @@ struct KindEntry {
   StepKind kind;
   std::string_view name;
 };
-constexpr std::array<KindEntry, 30> kKinds = {{
+constexpr std::array<KindEntry, 29> kKinds = {{
     {StepKind::kNamespaces, "namespaces"},
     {StepKind::kIdMap, "id-map"},
     {StepKind::kKeepCapabilities, "keep-capabilities"},
@@ -58,7 +58,6 @@ constexpr std::array<KindEntry, 30> kKinds = {{
     {StepKind::kOverlayRoot, "overlay-root"},
     {StepKind::kMountFilesystem, "mount-filesystem"},
     {StepKind::kBind, "bind"},
-    {StepKind::kSetMountAttributes, "set-mount-attributes"},
     {StepKind::kHostname, "hostname"},
     {StepKind::kLoopbackUp, "loopback-up"},
     {StepKind::kPivotRoot, "pivot-root"},
@@ -163,9 +162,6 @@ std::string DescribeMount(const StepView& step) {
       return "mount " + std::string(step.text[1]) + " on " +
              Quote("/" + std::string(step.text[0])) + Attributes(step.number[0]) + ": " +
              std::string(step.text[2]);
-    case StepKind::kSetMountAttributes:
-      return "set mount attributes of " + Quote("/" + std::string(step.text[0])) +
-             Attributes(step.number[0]);
     case StepKind::kPivotRoot:
       return "make the new root '/' and detach the old one";
     default:
@@ -242,7 +238,7 @@ std::string_view PhaseName(Phase phase) {
 }
 
 bool IsMount(StepKind kind) {
-  return (kind >= StepKind::kPrivateMounts && kind <= StepKind::kSetMountAttributes) ||
+  return (kind >= StepKind::kPrivateMounts && kind <= StepKind::kBind) ||
          kind == StepKind::kPivotRoot;
 }
 
