@@ -41,6 +41,13 @@ std::string TextOf(const std::string& path) {
   return *std::move(text);
 }
 
+// Its lines; they own their text.
+std::vector<std::string> LinesOf(const std::string& path) {
+  const std::string text = TextOf(path);
+  const auto lines = Split(text, '\n');
+  return {lines.begin(), lines.end()};
+}
+
 void ReadSettings(Findings& findings) {
   for (const std::string name : kSettings) {
     std::string path = "/proc/sys/" + name;
@@ -52,7 +59,7 @@ void ReadSettings(Findings& findings) {
 // Mount points by /proc/self/mountinfo (proc(5)): the fifth field of each line.
 void ReadMounts(Findings& findings) {
   bool has_root = false;
-  for (const std::string_view line : Split(TextOf("/proc/self/mountinfo"), '\n')) {
+  for (const std::string& line : LinesOf("/proc/self/mountinfo")) {
     const auto fields = Split(line, ' ');
     if (fields.size() < 5) continue;
     has_root |= fields[4] == "/";
@@ -64,7 +71,7 @@ void ReadMounts(Findings& findings) {
 }
 
 bool IsFiltered() {
-  for (const std::string_view line : Split(TextOf("/proc/self/status"), '\n')) {
+  for (const std::string& line : LinesOf("/proc/self/status")) {
     if (line.starts_with("Seccomp:")) return line.ends_with('2');
   }
   return false;
@@ -122,7 +129,7 @@ std::vector<std::string> Words(std::string_view text) {
 
 CgroupFindings LookAtCgroup(std::uint32_t uid) {
   CgroupFindings cgroup;
-  for (const std::string_view line : Split(TextOf("/proc/self/cgroup"), '\n')) {
+  for (const std::string& line : LinesOf("/proc/self/cgroup")) {
     if (line.starts_with("0::/")) cgroup.group = line.substr(3);
   }
   const std::string root = "/sys/fs/cgroup";
