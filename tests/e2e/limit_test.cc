@@ -7,6 +7,7 @@ namespace plimsoll {
 namespace {
 
 using testing_support::At;
+using testing_support::LimitMember;
 using testing_support::Mechanism;
 using testing_support::Outcome;
 using testing_support::ParseAnswer;
@@ -24,6 +25,7 @@ TEST_F(Limits, OnMemoryEndTheRunAndSayWhich) {
   EXPECT_EQ(At(answer, "/origin"), "runner");
   EXPECT_EQ(At(answer, "/project/steps/0/oom"), "true");
   EXPECT_EQ(At(answer, "/project/steps/0/timed_out"), "false");
+  EXPECT_EQ(LimitMember(answer, "memory", "hit"), "true");
   EXPECT_NE(At(answer, "/project/outcome_detail").find("memory limit"), std::string::npos)
       << At(answer, "/project/outcome_detail");
 }
@@ -75,6 +77,7 @@ TEST_F(Limits, OnProcessesStopAForkBomb) {
   const auto answer = ParseAnswer(outcome);
   EXPECT_EQ(outcome.status, 124);
   EXPECT_EQ(At(answer, "/project/steps/0/timed_out"), "true");
+  EXPECT_EQ(LimitMember(answer, "pids", "hit"), "true");
   const std::string mechanism = Mechanism(answer, "pids");
   EXPECT_TRUE(mechanism == "rlimit" || mechanism == "cgroup") << mechanism;
 }
@@ -112,6 +115,8 @@ TEST_F(Limits, OnFilesThatWereHitAreReported) {
       RunScript("head -c 99000000 /dev/zero > /tmp/f", {"--json", "--tmpfs-size", "8M"}));
   EXPECT_EQ(At(answer, "/project/steps/0/exit_code"), "1");
   EXPECT_EQ(Mechanism(answer, "tmpfs-size"), "tmpfs");
+  EXPECT_EQ(LimitMember(answer, "tmpfs-size", "hit"), "true");
+  EXPECT_EQ(LimitMember(answer, "memory", "hit"), "false");
 }
 
 TEST_F(Limits, OnFilesCountThemToo) {

@@ -147,13 +147,18 @@ std::string At(const json::Document& document, std::string_view pointer) {
   return AsText(*value);
 }
 
-std::string Mechanism(const json::Document& document, std::string_view name) {
+std::string LimitMember(const json::Document& document, std::string_view name,
+                        const std::string& member) {
   for (int i = 0;; ++i) {
     const std::string limit = "/limits/" + std::to_string(i);
     const std::string found = At(document, limit + "/name");
-    if (found == name) return At(document, limit + "/mechanism");
+    if (found == name) return At(document, limit + "/" + member);
     if (found == "missing") return found;
   }
+}
+
+std::string Mechanism(const json::Document& document, std::string_view name) {
+  return LimitMember(document, name, "mechanism");
 }
 
 std::string Binary() {

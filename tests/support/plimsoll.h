@@ -77,7 +77,10 @@ json::Document ParseAnswer(const Outcome& outcome);
 // an object as the number of its members. "missing" where there is none.
 std::string At(const json::Document& document, std::string_view pointer);
 
-// The mechanism that the response names for the limit `name`; "missing" where it is not listed.
+// What the response says of the limit `name` in `member`, such as "mechanism" or "hit"; "missing"
+// where it is not listed.
+std::string LimitMember(const json::Document& document, std::string_view name,
+                        const std::string& member);
 std::string Mechanism(const json::Document& document, std::string_view name);
 
 // The program under test: this build's, or what PLIMSOLL_TEST_BINARY names.
