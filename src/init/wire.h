@@ -34,21 +34,21 @@ enum class StepKind : uint32_t {
   kExecuteInit = 4,       // the init program, from a sealed memfd, with an empty environment
 
   // kInit
-  kDieWithRunner = 16,       // SIGKILL when the runner ends
-  kPrivateMounts = 17,       // nothing propagates, neither in nor out
-  kScratch = 18,             // the run's tmpfs, covering the host's /proc; text[0]: options
-  kMakeDirectory = 19,       // in the scratch; text[0]: path, number[0]: mode
-  kWriteFile = 20,           // in the scratch; text[0]: path, blob: content, number[0]: mode
-  kRoot = 21,                // text[0]: absolute path, or empty: descriptor kFirstPassedFd +
-                             // number[1]; number[0]: MOUNT_ATTR_* to add
-  kOverlayRoot = 22,         // over kRoot; text[0]: upper, text[1]: work, both in the scratch;
-                             // number[0]: MOUNT_ATTR_*
-  kMountFilesystem = 23,     // text[0]: target, text[1]: type, text[2]: "key=value,flag" options,
-                             // number[0]: MOUNT_ATTR_*
-  kBind = 24,                // text[0]: target, text[1]: source by number[1] (BindFrom);
-                             // number[0]: MOUNT_ATTR_* to add, number[2]: flags (BindFlags),
-                             // number[3]: the source's inode, 0: unchecked
-  kHostname = 26,            // text[0]
+  kDieWithRunner = 16,    // SIGKILL when the runner ends
+  kPrivateMounts = 17,    // nothing propagates, neither in nor out
+  kScratch = 18,          // the run's tmpfs, covering the host's /proc; text[0]: options
+  kMakeDirectory = 19,    // in the scratch; text[0]: path, number[0]: mode
+  kWriteFile = 20,        // in the scratch; text[0]: path, blob: content, number[0]: mode
+  kRoot = 21,             // text[0]: absolute path, or empty: descriptor kFirstPassedFd +
+                          // number[1]; number[0]: MOUNT_ATTR_* to add
+  kOverlayRoot = 22,      // over kRoot; text[0]: upper, text[1]: work, both in the scratch;
+                          // number[0]: MOUNT_ATTR_*
+  kMountFilesystem = 23,  // text[0]: target, text[1]: type, text[2]: "key=value,flag" options,
+                          // number[0]: MOUNT_ATTR_*
+  kBind = 24,             // text[0]: target, text[1]: source by number[1] (BindFrom);
+                          // number[0]: MOUNT_ATTR_* to add, number[2]: flags (BindFlags),
+                          // number[3]: the source's inode, 0: unchecked
+  kHostname = 26,         // text[0]
   kLoopbackUp = 27,
   kPivotRoot = 28,      // the new root becomes "/", the old one is detached
   kResourceLimit = 29,  // number[0]: RLIMIT_*, number[1]: soft, number[2]: hard
