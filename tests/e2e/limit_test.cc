@@ -72,8 +72,8 @@ TEST_F(Limits, ThatMustBeEnforcedRefuseTheRun) {
 }
 
 TEST_F(Limits, OnProcessesStopAForkBomb) {
-  const Outcome outcome = RunScript("(bomb() { bomb | bomb & }; bomb) & exec sleep 99",
-                                    {"--json", "--pids-limit", "32", "--timeout", "2"});
+  const Outcome outcome = RunExec({"--json", "--pids-limit", "32", "--timeout", "2", "-v",
+                                   ProbesVolume(), "--", "/probes/fork_bomb"});
   const auto answer = ParseAnswer(outcome);
   EXPECT_EQ(outcome.status, 124);
   EXPECT_EQ(At(answer, "/project/steps/0/timed_out"), "true");
