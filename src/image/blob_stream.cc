@@ -22,6 +22,17 @@ constexpr std::size_t kReadBytes = std::size_t{256} << 10U;
 constexpr std::size_t kHashReader = 0;
 constexpr std::size_t kConsumeReader = 1;
 
+// The next piece of the blob; empty at its end. Not read(2): two threads read the same file.
+Result<std::string_view> ReadAt(const BlobSource& source, std::uint64_t at,
+                                std::vector<char>& buffer) {
+  if (source.fd < 0) return source.bytes.substr(at, buffer.size());
+  for (;;) {
+    const ssize_t count = ::pread(source.fd, buffer.data(), buffer.size(), static_cast<off_t>(at));
+    if (count >= 0) return std::string_view(buffer.data(), static_cast<std::size_t>(count));
+    if (errno != EINTR) return sys::ErrnoError("read " + Quote(source.name));
+  }
+}
+
 // The reading side: fills the ring and keeps what it learns in `facts`.
 class Producer {
  public:
@@ -29,11 +40,11 @@ class Producer {
            const std::function<void(std::uint64_t)>& on_read)
       : source_(source), max_content_(max_content), ring_(ring), on_read_(on_read) {}
 
-  Result<void> Run(BlobFacts& facts) {
+  Result<void> Run(bool check, BlobFacts& facts) {
     PLIMSOLL_TRY_ASSIGN(std::string_view input, NextInput());
     facts.compression = DetectCompression(input);
     PLIMSOLL_TRY_ASSIGN(const std::unique_ptr<Inflater> inflater,
-                        Inflater::Make(facts.compression));
+                        Inflater::Make(facts.compression, check));
     while (!input.empty()) {
       PLIMSOLL_TRY_ASSIGN(const bool wanted, Inflate(*inflater, input, facts));
       if (!wanted) return {};  // the consumer failed; its error is the one to tell
@@ -42,7 +53,6 @@ class Producer {
     PassBlock();
     PLIMSOLL_TRY(inflater->Finish());
     facts.size = read_;
-    facts.digest.bytes = hash_.Finish();
     return {};
   }
 
@@ -76,19 +86,8 @@ class Producer {
   }
 
   Result<std::string_view> NextInput() {
-    std::string_view input;
-    if (source_.fd < 0) {
-      input = source_.bytes.substr(read_, kReadBytes);
-    } else {
-      ssize_t count = 0;
-      do {
-        count = ::read(source_.fd, buffer_.data(), buffer_.size());
-      } while (count < 0 && errno == EINTR);
-      if (count < 0) return sys::ErrnoError("read " + Quote(source_.name));
-      input = {buffer_.data(), static_cast<std::size_t>(count)};
-    }
+    PLIMSOLL_TRY_ASSIGN(const std::string_view input, ReadAt(source_, read_, buffer_));
     read_ += input.size();
-    hash_.Update(input);
     if (on_read_) on_read_(read_);
     return input;
   }
@@ -98,44 +97,67 @@ class Producer {
   BlockRing& ring_;
   const std::function<void(std::uint64_t)>& on_read_;
   std::vector<char> buffer_ = std::vector<char>(kReadBytes);
-  crypto::Sha256 hash_;
   std::uint64_t read_ = 0;
   char* block_ = nullptr;  // the ring's block being filled
   std::size_t filled_ = 0;
 };
 
+oci::Digest HashContent(BlockRing& ring) {
+  crypto::Sha256 hash;
+  for (;;) {
+    const std::string_view block = ring.Read(kHashReader);
+    if (block.empty()) return {hash.Finish()};
+    hash.Update(block);
+  }
+}
+
 }  // namespace
+
+oci::Digest HashBlob(const BlobSource& source, const std::atomic<bool>& stop) {
+  std::vector<char> buffer(kReadBytes);
+  crypto::Sha256 hash;
+  for (std::uint64_t at = 0; !stop;) {
+    const auto piece = ReadAt(source, at, buffer);
+    if (!piece || piece->empty()) break;
+    hash.Update(*piece);
+    at += piece->size();
+  }
+  return {hash.Finish()};
+}
 
 Result<BlobFacts> ReadBlob(const BlobSource& source, std::uint64_t max_content,
                            const std::function<Result<void>(const BlockSource&)>& consume,
-                           const std::function<void(std::uint64_t)>& on_read) {
+                           const std::function<void(std::uint64_t)>& on_read, bool check) {
   BlobFacts facts;
+  oci::Digest content;
+  oci::Digest digest;
+  std::atomic<bool> failed = false;
   const auto ring = std::make_unique<BlockRing>();
   std::optional<Error> read_error;
   std::thread reader([&] {
-    if (auto read = Producer(source, max_content, *ring, on_read).Run(facts); !read) {
+    if (auto read = Producer(source, max_content, *ring, on_read).Run(check, facts); !read) {
       read_error = std::move(read).error();
+      failed = true;
     }
     ring->End();
   });
-  std::thread hasher([&] {
-    crypto::Sha256 hash;
-    for (;;) {
-      const std::string_view block = ring->Read(kHashReader);
-      if (block.empty()) break;
-      hash.Update(block);
-    }
-    facts.content.bytes = hash.Finish();
-  });
+  std::thread content_hasher([&] { content = HashContent(*ring); });
+  std::thread blob_hasher([&] { digest = HashBlob(source, failed); });
   const BlockSource next = [&] { return ring->Read(kConsumeReader); };
   Result<void> consumed = consume(next);
-  if (!consumed) ring->Cancel();
+  if (!consumed) {
+    failed = true;
+    ring->Cancel();
+  }
   while (consumed && !next().empty()) {
   }
   reader.join();
-  hasher.join();
+  content_hasher.join();
+  blob_hasher.join();
   if (read_error) return *std::move(read_error);
   if (!consumed) return std::move(consumed).error();
+  facts.digest = digest;
+  facts.content = content;
   return facts;
 }
 

@@ -1,8 +1,10 @@
 // A blob read, hashed, decompressed and hashed again, by threads of its own.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include "base/error.h"
@@ -29,15 +31,20 @@ struct BlobFacts {
 // The plain bytes, block by block; empty at the end, and for ever after it.
 using BlockSource = std::function<std::string_view()>;
 
-// Runs `consume` on the calling thread over the plain bytes of `source`, while one thread reads,
-// hashes and decompresses and a second hashes the result. What `consume` leaves unread is read and
-// hashed all the same. `on_read` (may be empty) hears from the reading thread how much of the blob
-// was read so far.
+// Runs `consume` on the calling thread over the plain bytes of `source`, while one thread reads and
+// decompresses and two others hash what goes in and what comes out. What `consume` leaves unread is
+// read and hashed all the same. Without `check` the format's own checksum is not looked at: for a
+// caller who compares `content`. `on_read` (may be empty) hears from the reading thread how much of
+// the blob was read so far.
 //
 // Errors: that of the stream (kProtocol for broken compression, kCapacity above `max_content`
 // bytes, kHost for a failed read) before that of `consume`, which it usually caused.
 Result<BlobFacts> ReadBlob(const BlobSource& source, std::uint64_t max_content,
                            const std::function<Result<void>(const BlockSource&)>& consume,
-                           const std::function<void(std::uint64_t)>& on_read = {});
+                           const std::function<void(std::uint64_t)>& on_read = {},
+                           bool check = true);
+
+// The digest of the blob as it is, or of what of it can be read before `stop` is true.
+oci::Digest HashBlob(const BlobSource& source, const std::atomic<bool>& stop);
 
 }  // namespace plimsoll::image

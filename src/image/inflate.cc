@@ -31,7 +31,10 @@ class Copier : public Inflater {
 
 class GzipInflater : public Inflater {
  public:
-  GzipInflater() { ready_ = ::inflateInit2(&stream_, 16 + MAX_WBITS) == Z_OK; }
+  explicit GzipInflater(bool check) {
+    ready_ = ::inflateInit2(&stream_, 16 + MAX_WBITS) == Z_OK &&
+             ::inflateValidate(&stream_, check ? 1 : 0) == Z_OK;
+  }
   GzipInflater(const GzipInflater&) = delete;
   GzipInflater& operator=(const GzipInflater&) = delete;
   ~GzipInflater() override { (void)::inflateEnd(&stream_); }
@@ -140,11 +143,11 @@ std::string_view CompressionName(Compression compression) {
   return "none";
 }
 
-Result<std::unique_ptr<Inflater>> Inflater::Make(Compression compression) {
+Result<std::unique_ptr<Inflater>> Inflater::Make(Compression compression, bool check) {
   bool ready = true;
   std::unique_ptr<Inflater> inflater;
   if (compression == Compression::kGzip) {
-    auto gzip = std::make_unique<GzipInflater>();
+    auto gzip = std::make_unique<GzipInflater>(check);
     ready = gzip->IsReady();
     inflater = std::move(gzip);
   } else if (compression == Compression::kZstd) {

@@ -2,13 +2,11 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 
 #include "base/text.h"
-#include "crypto/sha256.h"
 #include "image/layer_writer.h"
 #include "image/tar_reader.h"
 #include "sys/file.h"
@@ -50,20 +48,6 @@ Result<void> Expect(std::string_view what, const std::optional<oci::Digest>& exp
       .hint = "the image is damaged or was changed; get it again"};
 }
 
-// The digest of the blob as it is, or of what of it can be read.
-oci::Digest HashOf(const BlobSource& source) {
-  crypto::Sha256 hash;
-  hash.Update(source.bytes);
-  std::string block(std::size_t{256} << 10U, '\0');
-  while (source.fd >= 0) {
-    const ssize_t count = ::read(source.fd, block.data(), block.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) break;
-    hash.Update(block.data(), static_cast<std::size_t>(count));
-  }
-  return {hash.Finish()};
-}
-
 std::uint64_t MaxContent(const Limits& limits) {
   return limits.layer_bytes + limits.layer_entries * kHeaderBytes;
 }
@@ -79,8 +63,7 @@ Result<void> ExpectBoth(const BlobSource& source, const ExpectedLayer& expected,
 Error Explain(const BlobSource& source, const ExpectedLayer& expected, Error error) {
   Error inner = std::move(error).In("layer " + source.name);
   if (inner.kind != ErrorKind::kProtocol || !expected.blob) return inner;
-  if (source.fd >= 0 && ::lseek(source.fd, 0, SEEK_SET) != 0) return inner;
-  const oci::Digest found = HashOf(source);
+  const oci::Digest found = HashBlob(source, false);
   auto same = Expect("layer " + source.name + " has the digest", expected.blob, found);
   return same ? inner : std::move(same).error();
 }
@@ -96,7 +79,7 @@ Result<UnpackedLayer> UnpackLayer(const BlobSource& source, const ExpectedLayer&
     PLIMSOLL_TRY_ASSIGN(layer.facts, WriteEntries(blocks, limits, directory));
     return {};
   };
-  auto blob = ReadBlob(source, MaxContent(limits), write, on_read);
+  auto blob = ReadBlob(source, MaxContent(limits), write, on_read, !expected.diff_id);
   if (!blob) return Explain(source, expected, std::move(blob).error());
   layer.blob = *blob;
   PLIMSOLL_TRY(ExpectBoth(source, expected, *blob));
