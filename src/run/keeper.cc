@@ -35,7 +35,10 @@ Result<void> DropTo(std::uint32_t uid, std::uint32_t gid, pid_t keeper) {
 int WaitFor(const sys::UniqueFd& worker, const sys::UniqueFd& signals) {
   for (;;) {
     std::array<struct pollfd, 2> events = {{{worker.Get(), POLLIN, 0}, {signals.Get(), POLLIN, 0}}};
-    if (::poll(events.data(), events.size(), -1) < 0) continue;
+    if (::poll(events.data(), events.size(), -1) < 0) {
+      if (errno == EINTR) continue;
+      break;  // no more signals to pass on, but the end is still waited for
+    }
     while (const int number = NextSignal(signals.Get())) {
       (void)::syscall(SYS_pidfd_send_signal, worker.Get(), number, nullptr, 0);  // it may be gone
     }
