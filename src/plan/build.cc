@@ -35,6 +35,24 @@ Result<void> CheckFloor(const Input& input) {
                .hint = "nothing was run; a tier of 'kernel' or 'vm' needs another runner"};
 }
 
+// The oldest kernel that has all that a plan asks for, and the one whose tmpfs has user xattrs.
+Result<void> CheckKernel(const Input& input) {
+  const sys::HostFacts& host = input.host;
+  if (!host.KernelAtLeast(5, 15)) {
+    return Error{
+        .kind = ErrorKind::kUnsupported,
+        .what = "this kernel is " + host.kernel_release + ", and plimsoll needs 5.15 or newer"};
+  }
+  if (input.request.writable_root && !host.KernelAtLeast(6, 6)) {
+    return Error{
+        .kind = ErrorKind::kUnsupported,
+        .what = "--writable-root needs Linux 6.6 for user xattrs on tmpfs, and this kernel is " +
+                host.kernel_release,
+        .hint = "the guest may write to /work, /tmp, /run and /dev/shm without it"};
+  }
+  return {};
+}
+
 std::string OneIdMap(std::uint32_t inside, std::uint32_t outside) {
   return std::to_string(inside) + " " + std::to_string(outside) + " 1\n";
 }
@@ -123,6 +141,7 @@ Result<sys::UniqueFd> PassedRoot(const Draft& draft) {
 
 Result<SandboxPlan> Build(const Input& input) {
   Draft draft{.input = input, .user = {}, .process = {}, .volumes = {}, .writer = {}, .plan = {}};
+  PLIMSOLL_TRY(CheckKernel(input));
   PLIMSOLL_TRY_ASSIGN(draft.user, ResolveUser(input));
   PLIMSOLL_TRY_ASSIGN(draft.process, ResolveProcess(input));
   PLIMSOLL_TRY_ASSIGN(draft.volumes, CheckVolumes(input));

@@ -110,7 +110,10 @@ class Session {
                                             {out_.PollFd(), POLLIN, 0},
                                             {err_.PollFd(), POLLIN, 0}}};
     const auto wait = TimeToNextDeadline();
-    if (::ppoll(events.data(), events.size(), wait ? &*wait : nullptr, nullptr) < 0) return;
+    if (::ppoll(events.data(), events.size(), wait ? &*wait : nullptr, nullptr) < 0) {
+      if (errno != EINTR) Abandon();
+      return;
+    }
     out_.Notice(events[2].revents);
     err_.Notice(events[3].revents);
     if (events[1].revents != 0) ForwardSignals();
@@ -152,6 +155,12 @@ class Session {
   void Kill() {
     kill_at_ = Clock::time_point::max();
     Signal(SIGKILL);  // process 1 dies, and with it every process of its pid namespace
+  }
+
+  // A runner that cannot wait for events watches nothing any more, so nothing may go on.
+  void Abandon() {
+    Kill();
+    ended_ = true;
   }
 
   void Look(Clock::time_point now) {
