@@ -38,4 +38,8 @@ Result<Sandbox> Spawn(const plan::SandboxPlan& plan, const GuestStreams& streams
 // is known, what to do.
 Error StepError(const plan::SandboxPlan& plan, std::uint32_t index, int error_number);
 
+// Why a host refuses the namespaces of a sandbox with `error_number`, and the cure, as the settings
+// in the folder `settings` (/proc/sys) tell it.
+std::string NamespaceHint(int error_number, const std::string& settings);
+
 }  // namespace plimsoll::launch

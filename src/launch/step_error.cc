@@ -12,34 +12,15 @@ namespace {
 using init::StepKind;
 
 constexpr std::size_t kMaxSettingBytes = 64;
+constexpr const char* kSettings = "/proc/sys";
 
-// A number of /proc/sys without its newline; empty when it is not there.
-std::string Setting(const char* path) {
+// A setting without its newline; empty when it is not there.
+std::string Setting(const std::string& path) {
   auto text = sys::ReadFile(path, kMaxSettingBytes);
   if (!text) return {};
   while (!text->empty() && text->back() == '\n')
     text->pop_back();
   return *std::move(text);
-}
-
-std::string NamespaceHint(int number) {
-  constexpr const char* kMost = "/proc/sys/user/max_user_namespaces";
-  if (number == ENOSPC || Setting(kMost) == "0") {
-    return "the limit of user namespaces is reached (user.max_user_namespaces=" + Setting(kMost) +
-           "); raise it with 'sysctl user.max_user_namespaces=15000'";
-  }
-  if (Setting("/proc/sys/kernel/unprivileged_userns_clone") == "0") {
-    return "this host forbids unprivileged user namespaces (kernel.unprivileged_userns_clone=0); "
-           "'sysctl kernel.unprivileged_userns_clone=1' allows them";
-  }
-  if (Setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1") {
-    return "AppArmor restricts unprivileged user namespaces on this host "
-           "(kernel.apparmor_restrict_unprivileged_userns=1); 'plimsoll doctor' prints the profile "
-           "that allows them for plimsoll alone";
-  }
-  return "this host does not let this user make the namespaces of a sandbox; 'plimsoll doctor' "
-         "looks "
-         "for the reason";
 }
 
 std::string HintFor(StepKind kind, const plan::StepView& step, int number) {
@@ -48,10 +29,10 @@ std::string HintFor(StepKind kind, const plan::StepView& step, int number) {
       return number == EINVAL
                  ? "this kernel lacks one of the namespaces; plimsoll needs Linux 5.15 or "
                    "newer"
-                 : NamespaceHint(number);
+                 : NamespaceHint(number, kSettings);
     case StepKind::kIdMap:
     case StepKind::kKeepCapabilities:
-      return number == EPERM || number == EACCES ? NamespaceHint(number) : std::string();
+      return number == EPERM || number == EACCES ? NamespaceHint(number, kSettings) : std::string();
     case StepKind::kMountFilesystem:
       return step.text[1] == "proc" && number == EPERM
                  ? "the outer /proc is masked, as in a container, so the kernel refuses a fresh one"
@@ -78,6 +59,25 @@ std::string HintFor(StepKind kind, const plan::StepView& step, int number) {
 }
 
 }  // namespace
+
+std::string NamespaceHint(int error_number, const std::string& settings) {
+  const std::string most = Setting(settings + "/user/max_user_namespaces");
+  if (error_number == ENOSPC || most == "0") {
+    return "the limit of user namespaces is reached (user.max_user_namespaces=" + most +
+           "); raise it with 'sysctl user.max_user_namespaces=15000'";
+  }
+  if (Setting(settings + "/kernel/unprivileged_userns_clone") == "0") {
+    return "this host forbids unprivileged user namespaces (kernel.unprivileged_userns_clone=0); "
+           "'sysctl kernel.unprivileged_userns_clone=1' allows them";
+  }
+  if (Setting(settings + "/kernel/apparmor_restrict_unprivileged_userns") == "1") {
+    return "AppArmor restricts unprivileged user namespaces on this host "
+           "(kernel.apparmor_restrict_unprivileged_userns=1); 'plimsoll doctor' prints the profile "
+           "that allows them for plimsoll alone";
+  }
+  return "this host does not let this user make the namespaces of a sandbox; 'plimsoll doctor' "
+         "looks for the reason";
+}
 
 Error StepError(const plan::SandboxPlan& plan, std::uint32_t index, int error_number) {
   const std::vector<plan::StepView> steps = plan::ReadSteps(plan.bytes);
