@@ -1,6 +1,7 @@
 #include "cli/flags.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 
 #include "base/text.h"
@@ -12,7 +13,21 @@ bool TakesValue(const CLI::Option& option) {
   return option.get_items_expected_max() > 0;
 }
 
+// What users of container engines type, and what stands in its place here.
+struct Habit {
+  std::string_view flag;
+  std::string_view hint;
+};
+constexpr std::array<Habit, 4> kHabits = {
+    {{"-t", "a terminal for the guest is not supported yet; -i alone passes standard input on"},
+     {"--tty", "a terminal for the guest is not supported yet; -i alone passes standard input on"},
+     {"--rm", "leave it out: nothing of a run stays"},
+     {"--mount", "-v SRC:DST[:ro|rw] makes a bind mount"}}};
+
 std::string SuggestFlag(const CLI::App& app, const std::string& word) {
+  for (const Habit& habit : kHabits) {
+    if (word == habit.flag) return std::string(habit.hint) + ".";
+  }
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& name : option->get_lnames())
@@ -38,7 +53,9 @@ Result<std::size_t> WordsOfFlag(const CLI::App& app, const std::string& word) {
   for (std::size_t at = 1; at < word.size(); ++at) {
     const std::string name = {'-', word[at]};
     const CLI::Option* option = app.get_option_no_throw(name);
-    if (option == nullptr) return UsageError(app, "unknown flag " + Quote(name));
+    if (option == nullptr) {
+      return UsageError(app, "unknown flag " + Quote(name), SuggestFlag(app, name));
+    }
     if (TakesValue(*option)) return at + 1 == word.size() ? 2 : 1;
   }
   return 1;

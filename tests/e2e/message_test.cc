@@ -37,6 +37,11 @@ std::vector<Mistake> Mistakes() {
       {"unknown flag",
        {"exec", "--imge", "x", "--", "true"},
        Lines("unknown flag '--imge'", "did you mean '--image'? " + kExecFlags)},
+      {"habit of another tool",
+       {"exec", "-it", "--", "sh"},
+       Lines("unknown flag '-t'",
+             "a terminal for the guest is not supported yet; -i alone passes standard input on. " +
+                 kExecFlags)},
       {"flag without its value",
        {"exec", "--image"},
        Lines("flag '--image' needs a value", kExecFlags)},
