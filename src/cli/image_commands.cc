@@ -19,6 +19,7 @@
 #include "image/record.h"
 #include "image/remove.h"
 #include "image/store.h"
+#include "image/tree.h"
 #include "image/verify.h"
 #include "oci/reference.h"
 
@@ -147,9 +148,11 @@ Result<Answer> Import(const Words& words) {
   PLIMSOLL_TRY_ASSIGN(const image::Store store, command.OpenStore());
   auto imported = image::ImportImages(store, request, options);
   if (!imported) return std::move(imported).error().In("image " + Quote(source));
-  const std::vector<image::ImageRecord> records = *std::move(imported);
-  if (command.Flags().json) return Answer{.text = ImagesJson(records)};
-  return Answer{.text = command.Flags().quiet ? "" : ImagesTable(records)};
+  for (const std::string& note : imported->notes) {
+    if (!command.Flags().quiet) PrintNote(note);
+  }
+  if (command.Flags().json) return Answer{.text = ImagesJson(imported->records)};
+  return Answer{.text = command.Flags().quiet ? "" : ImagesTable(imported->records)};
 }
 
 // Tags, and pins that stand behind no tag of the same name.
@@ -192,7 +195,12 @@ Result<Answer> Inspect(const Words& words) {
   PLIMSOLL_TRY_ASSIGN(const image::Store store, command.OpenStore());
   PLIMSOLL_TRY_ASSIGN(const image::ImageRecord record,
                       image::FindImage(store.Path(), reference, {}));
-  return Answer{.text = command.Flags().json ? ImageJson(record) : ImageText(record)};
+  std::vector<image::LayerFacts> facts;
+  for (const image::RecordedLayer& layer : record.layers) {
+    const auto opened = image::OpenLayer(store, layer.diff_id);  // absent until it is needed again
+    facts.push_back(opened ? opened->facts : image::LayerFacts{});
+  }
+  return Answer{.text = command.Flags().json ? ImageJson(record, facts) : ImageText(record, facts)};
 }
 
 Result<Answer> Remove(const Words& words) {

@@ -42,7 +42,16 @@ std::string Pad(std::string text, std::size_t width) {
   return text;
 }
 
-void WriteImage(json::Writer& writer, const image::ImageRecord& record) {
+void WriteFacts(json::Writer& writer, const image::LayerFacts& facts) {
+  writer.Member("entries", facts.entries).Member("files", facts.files);
+  writer.Member("bytes", facts.bytes).Member("whiteouts", facts.whiteouts.size());
+  writer.Member("devices_left_out", facts.devices).Member("set_ids_dropped", facts.set_ids);
+  writer.Member("owners_squashed", facts.owners);
+}
+
+// `facts` is empty where the layers are not told in full.
+void WriteImage(json::Writer& writer, const image::ImageRecord& record,
+                const std::vector<image::LayerFacts>& facts) {
   writer.BeginObject().Member("name", record.name);
   writer.Member("manifest", record.manifest.ToString()).Key("index");
   if (record.index) {
@@ -55,9 +64,12 @@ void WriteImage(json::Writer& writer, const image::ImageRecord& record) {
   writer.Member("platform", record.config.platform.ToString());
   writer.Member("size", record.size).Member("imported", UtcTime(record.imported));
   writer.Member("source", record.source).Key("layers").BeginArray();
-  for (const image::RecordedLayer& layer : record.layers) {
+  for (std::size_t at = 0; at < record.layers.size(); ++at) {
+    const image::RecordedLayer& layer = record.layers[at];
     writer.BeginObject().Member("digest", layer.digest.ToString());
-    writer.Member("diff_id", layer.diff_id.ToString()).Member("size", layer.size).EndObject();
+    writer.Member("diff_id", layer.diff_id.ToString()).Member("size", layer.size);
+    if (at < facts.size()) WriteFacts(writer, facts[at]);
+    writer.EndObject();
   }
   writer.EndArray().Key("config").BeginObject();
   writer.Key("entrypoint").Strings(record.config.entrypoint);
@@ -66,6 +78,25 @@ void WriteImage(json::Writer& writer, const image::ImageRecord& record) {
     writer.String(name + "=" + value);
   writer.EndArray().Member("user", record.config.user);
   writer.Member("working_dir", record.config.working_dir).EndObject().EndObject();
+}
+
+// What unpacking left out or changed: "  (2 devices left out, 1 owners squashed)".
+std::string Remarks(const image::LayerFacts& facts) {
+  std::string text;
+  const auto add = [&](std::uint64_t count, const char* what) {
+    if (count != 0) text += (text.empty() ? "  (" : ", ") + std::to_string(count) + what;
+  };
+  add(facts.devices, " devices left out");
+  add(facts.set_ids, " set-ids dropped");
+  add(facts.owners, " owners squashed");
+  return text.empty() ? text : text + ")";
+}
+
+std::string QuoteAll(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words)
+    text += (text.empty() ? "" : " ") + Quote(word);
+  return text;
 }
 
 std::string Line(const std::string& key, const std::string& value) {
@@ -90,32 +121,35 @@ std::string ImagesJson(const std::vector<image::ImageRecord>& records) {
   json::Writer writer(json::Writer::Style::kIndented);
   writer.BeginObject().Key("images").BeginArray();
   for (const image::ImageRecord& record : records)
-    WriteImage(writer, record);
+    WriteImage(writer, record, {});
   return writer.EndArray().EndObject().Take() + "\n";
 }
 
-std::string ImageText(const image::ImageRecord& record) {
+std::string ImageText(const image::ImageRecord& record,
+                      const std::vector<image::LayerFacts>& facts) {
   const oci::ImageConfig& config = record.config;
   std::string text = Line("name", record.name) + Line("manifest", record.manifest.ToString());
   if (record.index) text += Line("index", record.index->ToString());
   text += Line("platform", Quote(config.platform.ToString())) +
           Line("size", HumanSize(record.size)) + Line("imported", UtcTime(record.imported)) +
           Line("source", Quote(record.source));
-  for (const image::RecordedLayer& layer : record.layers) {
-    text += Line("layer", layer.digest.ToString() + "  " + HumanSize(layer.size));
+  for (std::size_t at = 0; at < record.layers.size(); ++at) {
+    text += Line("layer", record.layers[at].digest.ToString() + "  " +
+                              HumanSize(record.layers[at].size) + Remarks(facts[at]));
   }
-  if (!config.entrypoint.empty()) text += Line("entrypoint", ShellJoin(config.entrypoint));
-  if (!config.cmd.empty()) text += Line("cmd", ShellJoin(config.cmd));
+  if (!config.entrypoint.empty()) text += Line("entrypoint", QuoteAll(config.entrypoint));
+  if (!config.cmd.empty()) text += Line("cmd", QuoteAll(config.cmd));
   for (const auto& [name, value] : config.env)
-    text += Line("env", ShellQuote(name + "=" + value));
+    text += Line("env", Quote(name + "=" + value));
   if (!config.user.empty()) text += Line("user", Quote(config.user));
   if (!config.working_dir.empty()) text += Line("workdir", Quote(config.working_dir));
   return text;
 }
 
-std::string ImageJson(const image::ImageRecord& record) {
+std::string ImageJson(const image::ImageRecord& record,
+                      const std::vector<image::LayerFacts>& facts) {
   json::Writer writer(json::Writer::Style::kIndented);
-  WriteImage(writer, record);
+  WriteImage(writer, record, facts);
   return writer.Take() + "\n";
 }
 

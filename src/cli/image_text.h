@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "image/layer_facts.h"
 #include "image/record.h"
 #include "image/remove.h"
 #include "image/verify.h"
@@ -14,9 +15,11 @@ namespace plimsoll::cli {
 std::string ImagesTable(const std::vector<image::ImageRecord>& records);
 std::string ImagesJson(const std::vector<image::ImageRecord>& records);
 
-// Everything that is known of one image.
-std::string ImageText(const image::ImageRecord& record);
-std::string ImageJson(const image::ImageRecord& record);
+// Everything that is known of one image; `facts` has one item for each layer.
+std::string ImageText(const image::ImageRecord& record,
+                      const std::vector<image::LayerFacts>& facts);
+std::string ImageJson(const image::ImageRecord& record,
+                      const std::vector<image::LayerFacts>& facts);
 
 std::string RemovedText(const image::Removed& removed);
 std::string RemovedJson(const image::Removed& removed);

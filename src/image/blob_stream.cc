@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -102,6 +103,40 @@ class Producer {
   std::size_t filled_ = 0;
 };
 
+// Threads that are joined, however few of them could be started.
+class Threads {
+ public:
+  Threads() = default;
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+  ~Threads() { Join(); }
+
+  // False when the system has no thread left.
+  template <typename Work>
+  bool Start(Work work) {
+    try {
+      threads_.emplace_back(std::move(work));
+      return true;
+    } catch (const std::system_error&) {
+      return false;
+    }
+  }
+  void Join() {
+    for (std::thread& thread : threads_)
+      thread.join();
+    threads_.clear();
+  }
+
+ private:
+  std::vector<std::thread> threads_;
+};
+
+Error NoThread() {
+  return Error{.kind = ErrorKind::kCapacity,
+               .what = "no thread can be started to unpack a layer",
+               .hint = "the limit on processes is too low (ulimit -u)"};
+}
+
 oci::Digest HashContent(BlockRing& ring) {
   crypto::Sha256 hash;
   for (;;) {
@@ -134,26 +169,25 @@ Result<BlobFacts> ReadBlob(const BlobSource& source, std::uint64_t max_content,
   std::atomic<bool> failed = false;
   const auto ring = std::make_unique<BlockRing>();
   std::optional<Error> read_error;
-  std::thread reader([&] {
+  Threads threads;
+  bool started = threads.Start([&] {
     if (auto read = Producer(source, max_content, *ring, on_read).Run(check, facts); !read) {
       read_error = std::move(read).error();
       failed = true;
     }
     ring->End();
   });
-  std::thread content_hasher([&] { content = HashContent(*ring); });
-  std::thread blob_hasher([&] { digest = HashBlob(source, failed); });
+  started = started && threads.Start([&] { content = HashContent(*ring); });
+  started = started && threads.Start([&] { digest = HashBlob(source, failed); });
   const BlockSource next = [&] { return ring->Read(kConsumeReader); };
-  Result<void> consumed = consume(next);
+  Result<void> consumed = started ? consume(next) : NoThread();
   if (!consumed) {
     failed = true;
     ring->Cancel();
   }
   while (consumed && !next().empty()) {
   }
-  reader.join();
-  content_hasher.join();
-  blob_hasher.join();
+  threads.Join();
   if (read_error) return *std::move(read_error);
   if (!consumed) return std::move(consumed).error();
   facts.digest = digest;

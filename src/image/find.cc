@@ -34,15 +34,14 @@ Result<std::optional<ImageRecord>> ReadPinned(const std::string& store_path,
 
 Result<ImageRecord> ImportOne(const Store& store, const oci::ImageReference& reference,
                               const Selection& selection, const ImportOptions& options) {
-  PLIMSOLL_TRY_ASSIGN(std::vector<ImageRecord> records,
-                      ImportImages(store,
-                                   {.source = reference.ToString(),
-                                    .path = reference.path,
-                                    .selection = selection,
-                                    .name = {},
-                                    .unnamed = true},
-                                   options));
-  return std::move(records.front());
+  PLIMSOLL_TRY_ASSIGN(Imported imported, ImportImages(store,
+                                                      {.source = reference.ToString(),
+                                                       .path = reference.path,
+                                                       .selection = selection,
+                                                       .name = {},
+                                                       .unnamed = true},
+                                                      options));
+  return std::move(imported.records.front());
 }
 
 Result<ImageRecord> FindLayout(const std::string& store_path, const oci::ImageReference& reference,

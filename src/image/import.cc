@@ -64,6 +64,8 @@ class Importer {
     return record;
   }
 
+  std::vector<std::string> TakeNotes() { return std::move(notes_); }
+
   // Moves the blobs to where the store looks for them. Without a record they are nobody's yet.
   Result<void> Commit() {
     for (const oci::Digest& digest : staged_) {
@@ -133,8 +135,13 @@ class Importer {
         options_.progress({.what = what, .done = done, .total = layer.size});
       }
     };
-    PLIMSOLL_TRY_ASSIGN(const bool unpacked,
+    PLIMSOLL_TRY_ASSIGN(const std::optional<UnpackedLayer> unpacked,
                         EnsureLayer(store_, diff_id, blob, layer.digest, options_.limits, on_read));
+    if (unpacked && unpacked->facts.devices != 0) {
+      notes_.push_back("layer " + layer.digest.ToString() + ": " +
+                       std::to_string(unpacked->facts.devices) +
+                       " device nodes or sockets were left out");
+    }
     if (unpacked || known) return {};
     return CheckLayerBlob(blob, {.blob = layer.digest, .diff_id = diff_id}, options_.limits);
   }
@@ -161,6 +168,7 @@ class Importer {
   Source& source_;
   const ImportOptions& options_;
   std::set<oci::Digest> staged_;  // in the work directory
+  std::vector<std::string> notes_;
 };
 
 // The tag's record, and the same under the pins of the manifest and the index.
@@ -186,8 +194,8 @@ Result<std::unique_ptr<Source>> OpenSource(const std::string& path, const WorkDi
   return OpenArchive(path, work, options.limits, options.progress);
 }
 
-Result<std::vector<ImageRecord>> ImportImages(const Store& store, const ImportRequest& request,
-                                              const ImportOptions& options) {
+Result<Imported> ImportImages(const Store& store, const ImportRequest& request,
+                              const ImportOptions& options) {
   PLIMSOLL_TRY(store.SweepTemporary());
   PLIMSOLL_TRY_ASSIGN(const sys::UniqueFd lock, store.LockShared());
   PLIMSOLL_TRY_ASSIGN(const WorkDirectory work,
@@ -207,13 +215,14 @@ Result<std::vector<ImageRecord>> ImportImages(const Store& store, const ImportRe
       filed.emplace_back(name, record);
   }
   PLIMSOLL_TRY(importer.Commit());
-  std::vector<ImageRecord> records;
+  Imported imported;
   for (auto& [name, record] : filed) {
     PLIMSOLL_TRY(File(store, work, name, record));
     record.name = name.ToString();
-    records.push_back(std::move(record));
+    imported.records.push_back(std::move(record));
   }
-  return records;
+  imported.notes = importer.TakeNotes();
+  return imported;
 }
 
 }  // namespace plimsoll::image

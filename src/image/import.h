@@ -28,15 +28,20 @@ struct ImportOptions {
   Progress progress;  // may be empty
 };
 
+struct Imported {
+  std::vector<ImageRecord> records;  // under their tags
+  std::vector<std::string> notes;    // what the user should know: entries that were left out
+};
+
 // Imports what `request` names: blobs are copied and checked against their digests, layers unpacked
 // and checked against their DiffIDs, trees merged, and only then the names are written. Each image
 // gets its tag and a pin for its manifest's digest and, if it came from one, its index's.
 //
-// Returns the records under their tags. Errors: those of FindImages, UnpackLayer and MergeLayers;
+// Errors: those of FindImages, UnpackLayer and MergeLayers;
 // kEnvironment for an image of another platform or with a wrong digest; kRequest when a name is
 // needed and none can be made of the source.
-Result<std::vector<ImageRecord>> ImportImages(const Store& store, const ImportRequest& request,
-                                              const ImportOptions& options = {});
+Result<Imported> ImportImages(const Store& store, const ImportRequest& request,
+                              const ImportOptions& options = {});
 
 // Opens the source of a request: a folder, or an archive unpacked below `work`.
 Result<std::unique_ptr<Source>> OpenSource(const std::string& path, const WorkDirectory& work,

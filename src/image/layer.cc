@@ -97,19 +97,22 @@ bool HasLayer(const Store& store, const oci::Digest& diff_id) {
   return sys::StatAt(store.Root(), LayerPath(diff_id)).has_value();
 }
 
-Result<bool> EnsureLayer(const Store& store, const oci::Digest& diff_id, const BlobSource& source,
-                         const oci::Digest& blob, const Limits& limits,
-                         const std::function<void(std::uint64_t)>& on_read) {
-  if (HasLayer(store, diff_id)) return false;
+Result<std::optional<UnpackedLayer>> EnsureLayer(
+    const Store& store, const oci::Digest& diff_id, const BlobSource& source,
+    const oci::Digest& blob, const Limits& limits,
+    const std::function<void(std::uint64_t)>& on_read) {
+  if (HasLayer(store, diff_id)) return std::optional<UnpackedLayer>();
   PLIMSOLL_TRY_ASSIGN(const WorkDirectory work,
                       WorkDirectory::Claim(store, "layer-" + diff_id.Hex()));
-  if (HasLayer(store, diff_id)) return false;  // made by the one we waited for
-  PLIMSOLL_TRY(UnpackLayer(source, {.blob = blob, .diff_id = diff_id}, limits, work.Fd(), on_read));
+  if (HasLayer(store, diff_id))
+    return std::optional<UnpackedLayer>();  // made by the one we waited for
+  PLIMSOLL_TRY_ASSIGN(UnpackedLayer layer, UnpackLayer(source, {.blob = blob, .diff_id = diff_id},
+                                                       limits, work.Fd(), on_read));
   if (::renameat(store.Root(), work.Path().c_str(), store.Root(), LayerPath(diff_id).c_str()) !=
       0) {
     return sys::ErrnoError("rename " + Quote(work.Path()) + " to " + Quote(LayerPath(diff_id)));
   }
-  return true;
+  return std::optional<UnpackedLayer>(std::move(layer));
 }
 
 }  // namespace plimsoll::image

@@ -31,11 +31,12 @@ Result<UnpackedLayer> UnpackLayer(const BlobSource& source, const ExpectedLayer&
                                   const Limits& limits, int directory,
                                   const std::function<void(std::uint64_t)>& on_read = {});
 
-// Makes sure that layers/DiffID is there, unpacking `source` when it is not; false when it was, so
-// that `source` was not looked at. The caller holds the store's shared lock.
-Result<bool> EnsureLayer(const Store& store, const oci::Digest& diff_id, const BlobSource& source,
-                         const oci::Digest& blob, const Limits& limits,
-                         const std::function<void(std::uint64_t)>& on_read = {});
+// Makes sure that layers/DiffID is there, unpacking `source` when it is not; nothing when it was,
+// so that `source` was not looked at. The caller holds the store's shared lock.
+Result<std::optional<UnpackedLayer>> EnsureLayer(
+    const Store& store, const oci::Digest& diff_id, const BlobSource& source,
+    const oci::Digest& blob, const Limits& limits,
+    const std::function<void(std::uint64_t)>& on_read = {});
 
 // Reads the blob for its digests alone.
 Result<void> CheckLayerBlob(const BlobSource& source, const ExpectedLayer& expected,

@@ -44,7 +44,8 @@ class StoreTest : public ::testing::Test {
         .source = path, .path = path, .selection = selection, .name = {}, .unnamed = false};
     if (!name.empty()) request.name = *oci::ParseStoreName(name);
     const Store store = OpenStore();
-    return ImportImages(store, request);
+    PLIMSOLL_TRY_ASSIGN(Imported imported, ImportImages(store, request));
+    return std::move(imported.records);
   }
 
   // The error of an import that must fail; "" when it did not.
