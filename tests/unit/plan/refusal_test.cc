@@ -1,0 +1,119 @@
+// Requests that no plan is made of, each with its reason.
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "unit/plan/plan_fixture.h"
+
+namespace plimsoll::plan {
+namespace {
+
+class Refused : public PlanTest {
+ protected:
+  // The refusal of one more volume, which is taken away again.
+  Error OfVolume(const std::string& source, const std::string& destination) {
+    AddVolume(source, destination);
+    Error error = Refusal();
+    request_.volumes.pop_back();
+    return error;
+  }
+};
+
+TEST_F(Refused, IsAVolumeThatOpensWhatIsGuardedFromEitherSide) {
+  dir_.MakeDirectory("store/inner");
+  dir_.MakeDirectory("config");
+  ASSERT_EQ(::symlink("store", (dir_ / "alias").c_str()), 0);
+  for (const char* source : {"store", "store/inner", "alias", "alias/inner", "config"}) {
+    const Error error = OfVolume(dir_ / source, "/src");
+    EXPECT_EQ(error.kind, ErrorKind::kPermission) << source;
+    EXPECT_NE(error.what.find("where plimsoll keeps its own files"), std::string::npos)
+        << error.what;
+  }
+  EXPECT_EQ(OfVolume(dir_.Path(), "/src").kind, ErrorKind::kPermission);
+  EXPECT_EQ(OfVolume("/", "/src").kind, ErrorKind::kPermission);
+}
+
+TEST_F(Refused, IsAVolumeAroundAStoreThatIsNotThereYet) {
+  EXPECT_EQ(OfVolume(dir_.Path(), "/src").kind, ErrorKind::kPermission);
+}
+
+TEST_F(Refused, IsAVolumeThroughALinkOfTheImage) {
+  ASSERT_EQ(::symlink("/usr", (dir_ / "tree/link").c_str()), 0);
+  dir_.MakeDirectory("source");
+  EXPECT_EQ(OfVolume(dir_ / "source", "/link").what,
+            "--volume destination '/link' is a symbolic link of the image");
+  EXPECT_EQ(OfVolume(dir_ / "source", "/link/x").what,
+            "--volume destination '/link/x' leads through a symbolic link of the image");
+}
+
+TEST_F(Refused, AreMoreVolumesThanTheLimit) {
+  for (int i = 0; i < 65; ++i)
+    AddVolume("/usr", "/opt/" + std::to_string(i));
+  EXPECT_EQ(Refusal().what, "more than 64 volumes");
+}
+
+TEST_F(Refused, IsAFloorAboveThisMachine) {
+  request_.floor = request::Tier::kKernel;
+  EXPECT_EQ(Refusal().kind, ErrorKind::kIsolation);
+  request_.floor = request::Tier::kContainer;
+  EXPECT_TRUE(BuildPlan().has_value());
+}
+
+TEST_F(Refused, IsALimitThatMustBeEnforcedAndCannotBe) {
+  request_.limits.require = true;
+  EXPECT_TRUE(BuildPlan().has_value()) << "a default was not asked for";
+  request_.limits.memory_bytes = 1U << 28U;
+  const Error error = Refusal();
+  EXPECT_EQ(error.kind, ErrorKind::kCapacity);
+  EXPECT_NE(error.what.find("--memory is watched"), std::string::npos) << error.what;
+  EXPECT_NE(error.hint.find("systemd-run --user --scope"), std::string::npos) << error.hint;
+  host_.cgroup = "/sys/fs/cgroup/x";
+  EXPECT_TRUE(BuildPlan().has_value());
+}
+
+TEST_F(Refused, IsAWritableRootOnAKernelThatCannotMakeIt) {
+  request_.writable_root = true;
+  EXPECT_TRUE(BuildPlan().has_value());
+  host_.kernel_minor = 5;
+  host_.kernel_release = "6.5.0";
+  const Error error = Refusal();
+  EXPECT_EQ(error.kind, ErrorKind::kUnsupported);
+  EXPECT_EQ(error.what,
+            "--writable-root needs Linux 6.6 for user xattrs on tmpfs, and this kernel is 6.5.0");
+}
+
+TEST_F(Refused, IsARequestWithoutACommand) {
+  request_.command = {};
+  EXPECT_EQ(Refusal().kind, ErrorKind::kUsage);
+}
+
+TEST_F(Refused, IsANulByteInAnArgumentOrAVariable) {
+  request_.command = {"echo", std::string("a\0b", 3)};
+  EXPECT_EQ(Refusal().what, "argument 'a\\x00b' has a NUL byte");
+  request_.command = {"echo"};
+  request_.environment = {{"A", std::string("\0", 1)}};
+  EXPECT_EQ(Refusal().kind, ErrorKind::kRequest);
+}
+
+TEST_F(Refused, IsAPlanThatIsTooLarge) {
+  request_.environment = {{"A", std::string(std::size_t{5} << 20U, 'x')}};
+  const Error error = Refusal();
+  EXPECT_NE(error.what.find("more than 4194304"), std::string::npos) << error.what;
+}
+
+TEST_F(Refused, AreUsersThatTheImageDoesNotName) {
+  request_.user = {.user = "nosuch", .group = ""};
+  EXPECT_EQ(Refusal().what, "--user: the image has no user 'nosuch'");
+  request_.user = {.user = "root", .group = "nosuch"};
+  EXPECT_EQ(Refusal().what, "--user: the image has no group 'nosuch'");
+  request_.user = {.user = "4294967295", .group = ""};
+  EXPECT_EQ(Refusal().kind, ErrorKind::kRequest) << "2^32-1 means 'no change' to the kernel";
+}
+
+TEST_F(Refused, IsARelativeWorkingDirectory) {
+  request_.workdir = "x";
+  EXPECT_EQ(Refusal().what, "--workdir 'x' is not an absolute path");
+}
+
+}  // namespace
+}  // namespace plimsoll::plan
