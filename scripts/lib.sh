@@ -4,6 +4,11 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 me=${0##*/}
 
+# What apt installs goes before what somebody has put into a home of theirs (pyenv's python3, say), which
+# the other users of a test run may not execute.
+PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH
+export PATH
+
 # What each purpose needs, as Debian 12 and Ubuntu 24.04 name it. `a|b`: the first that apt knows.
 build_packages=(
   cmake ninja-build g++ pkg-config ccache
