@@ -133,9 +133,9 @@ TEST(DefaultPolicy, DigestsAreTheSameOnEveryMachine) {
   EXPECT_EQ(policy.digest,
             "seccomp:sha256:169c8e41236e130b487a55c3e674aa93fb4477858a385693442c72f86b165840");
   EXPECT_EQ(policy.program_digest,
-            "sha256:fbbd791874978f0a04435815c2a83e96e12b99b52c4f8d963e78d1de0b04d2ca");
+            "sha256:4f305d82f548d54e1f026532f091aab1a6b212d811b45c42f4f68f1bf1c9ec54");
   EXPECT_EQ(policy.guard_digest,
-            "sha256:8ab4bad9b59606331c8c9386e9627315894ead34c3432bea2e826203cc6f477a");
+            "sha256:45a0d06798d45e2c8a847057fd8f45f13f48f425e1244087c59cba40f25262ed");
   EXPECT_EQ(policy.profile_program_digest,
             "sha256:1ee071d1d566c0ed46e9b6420b9b946d7d46c8167b8e550cf24437f7feba1408");
 }

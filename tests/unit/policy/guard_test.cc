@@ -1,0 +1,48 @@
+// What the guard refuses by its arguments.
+
+#include "policy/guard.h"
+
+#include <asm/unistd.h>
+#include <gtest/gtest.h>
+#include <linux/ioprio.h>
+#include <sys/resource.h>
+
+#include <cerrno>
+
+#include "support/bpf_interpreter.h"
+
+namespace plimsoll::policy {
+namespace {
+
+using testing_support::Decide;
+
+std::uint32_t Verdict(std::uint32_t number, std::uint64_t first, std::uint64_t second) {
+  return Decide(Guard(), testing_support::Call(number, {first, second, 0, 0, 0, 0}));
+}
+
+TEST(Guard, LeavesProcessOneItsPlaceInTheQueue) {
+  constexpr std::uint32_t kNumbers[] = {__NR_sched_setparam, __NR_sched_setscheduler,
+                                        __NR_sched_setattr};
+  for (const std::uint32_t number : kNumbers) {
+    EXPECT_EQ(Verdict(number, 1, 7), Refuse(EPERM)) << number;
+    // The kernel looks at the low half of a process id.
+    EXPECT_EQ(Verdict(number, 0x100000001, 7), Refuse(EPERM)) << number;
+    for (const std::uint64_t process : {0UL, 2UL, 0x100000000UL, UINT64_MAX}) {
+      EXPECT_EQ(Verdict(number, process, 1), SECCOMP_RET_ALLOW) << number << " of " << process;
+    }
+  }
+}
+
+TEST(Guard, RefusesPrioritiesOfProcessOneAndOfAllOfAUsersProcesses) {
+  EXPECT_EQ(Verdict(__NR_setpriority, PRIO_PROCESS, 1), Refuse(EPERM));
+  EXPECT_EQ(Verdict(__NR_setpriority, PRIO_USER, 0), Refuse(EPERM));
+  EXPECT_EQ(Verdict(__NR_setpriority, PRIO_PROCESS, 0), SECCOMP_RET_ALLOW);
+  EXPECT_EQ(Verdict(__NR_setpriority, PRIO_PROCESS, 2), SECCOMP_RET_ALLOW);
+  EXPECT_EQ(Verdict(__NR_setpriority, PRIO_PGRP, 0), SECCOMP_RET_ALLOW);
+  EXPECT_EQ(Verdict(__NR_ioprio_set, IOPRIO_WHO_PROCESS, 1), Refuse(EPERM));
+  EXPECT_EQ(Verdict(__NR_ioprio_set, IOPRIO_WHO_USER, 0), Refuse(EPERM));
+  EXPECT_EQ(Verdict(__NR_ioprio_set, IOPRIO_WHO_PROCESS, 0), SECCOMP_RET_ALLOW);
+}
+
+}  // namespace
+}  // namespace plimsoll::policy
