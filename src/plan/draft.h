@@ -54,10 +54,12 @@ struct Draft {
 Result<GuestUser> ResolveUser(const Input& input);                    // user.cc
 Result<GuestProcess> ResolveProcess(const Input& input);              // process.cc
 Result<std::vector<CheckedVolume>> CheckVolumes(const Input& input);  // volumes.cc
-Result<void> DecideLimits(Draft& draft);                              // limits.cc
-void AddMounts(Draft& draft);                                         // mounts.cc
-void AddLimits(Draft& draft);                                         // limits.cc
-void AddLandlock(Draft& draft);                                       // landlock.cc
+// Refuses a source (canonical) that opens what the input guards, through whatever mount or link.
+Result<void> RefuseGuarded(const Input& input, const std::string& source);  // guarded.cc
+Result<void> DecideLimits(Draft& draft);                                    // limits.cc
+void AddMounts(Draft& draft);                                               // mounts.cc
+void AddLimits(Draft& draft);                                               // limits.cc
+void AddLandlock(Draft& draft);                                             // landlock.cc
 
 // True when the root needs a layer over the image: for --writable-root, or for a mount point.
 bool NeedsOverlay(const Draft& draft);

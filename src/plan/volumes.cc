@@ -73,49 +73,6 @@ Result<std::string> Canonical(const std::string& path) {
   return std::string(real.get());
 }
 
-struct FileId {
-  dev_t device;
-  ino_t inode;
-  bool operator==(const FileId&) const = default;
-};
-
-// The ids of `path` and of every directory above it; what does not exist has none.
-std::vector<FileId> IdsUpToRoot(std::string path) {
-  std::vector<FileId> ids;
-  for (;;) {
-    struct stat status = {};
-    if (::stat(path.c_str(), &status) == 0) ids.push_back({status.st_dev, status.st_ino});
-    if (path == "/" || path.empty()) return ids;
-    const std::size_t slash = path.rfind('/');
-    path.resize(slash == 0 || slash == std::string::npos ? 1 : slash);
-    if (slash == std::string::npos) path = "/";
-  }
-}
-
-// By device and inode, since a path can be spelled, linked and bind-mounted in many ways.
-Result<void> RefuseGuarded(const Input& input, const std::string& source, const FileId& id) {
-  const std::vector<FileId> above_source = IdsUpToRoot(source);
-  std::vector<std::string> guarded_paths = input.guarded_paths;
-  guarded_paths.push_back(input.store);
-  for (const std::string& guarded : guarded_paths) {
-    const std::vector<FileId> above_guarded = IdsUpToRoot(guarded);
-    const bool contains =
-        std::find(above_guarded.begin(), above_guarded.end(), id) != above_guarded.end();
-    struct stat status = {};
-    const bool inside = ::stat(guarded.c_str(), &status) == 0 &&
-                        std::find(above_source.begin(), above_source.end(),
-                                  FileId{status.st_dev, status.st_ino}) != above_source.end();
-    if (contains || inside) {
-      return Error{.kind = ErrorKind::kPermission,
-                   .what = "--volume source " + Quote(source) +
-                           (contains ? " contains " : " lies inside ") + Quote(guarded) +
-                           ", where plimsoll keeps its own files",
-                   .hint = "mount a folder beside it"};
-    }
-  }
-  return {};
-}
-
 // Connecting to a socket works through a read-only mount too.
 Result<void> RefuseSpecialFile(const Input& input, const std::string& source, mode_t mode) {
   if (S_ISDIR(mode) || S_ISREG(mode) || input.request.volume_sockets) return {};
@@ -191,7 +148,7 @@ Result<CheckedVolume> CheckVolume(const Input& input, const request::Volume& vol
   checked.inode = status.st_ino;
   PLIMSOLL_TRY(RefuseSpecialFile(input, checked.source, status.st_mode));
   PLIMSOLL_TRY(RefuseWritableForRoot(input, checked));
-  PLIMSOLL_TRY(RefuseGuarded(input, checked.source, {status.st_dev, status.st_ino}));
+  PLIMSOLL_TRY(RefuseGuarded(input, checked.source));
   PLIMSOLL_TRY(LookForMountPoint(input, checked));
   checked.read_only = EntriesThatStayReadOnly(input, checked);
   if (input.pass_mounts) {

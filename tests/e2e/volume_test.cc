@@ -11,12 +11,14 @@ namespace plimsoll {
 namespace {
 
 using testing_support::At;
+using testing_support::Command;
 using testing_support::GuestHostUid;
 using testing_support::IsRoot;
 using testing_support::Outcome;
 using testing_support::ParseAnswer;
 using testing_support::PlimsollTest;
 using testing_support::ReadWholeFile;
+using testing_support::RunCommand;
 using testing_support::Words;
 using testing_support::Writable;
 
@@ -221,6 +223,40 @@ TEST_F(Volumes, OfOurOwnFilesAreRefusedBothWays) {
   EXPECT_EQ(Refusal({"-v", "alias:/src"}).substr(0, 28), "permission --volume source '");
   Folder().MakeDirectory("home/.config/plimsoll");
   EXPECT_EQ(Refusal({"-v", Home() + ":/src"}).substr(0, 28), "permission --volume source '");
+}
+
+TEST_F(Volumes, OfOurOwnFilesAreRefusedThroughAnyMount) {
+  ASSERT_EQ(RunExec({"--", "true"}).status, 0);  // the store is there
+  Folder().MakeDirectory("workspace/around/inner");
+  const std::string parent = StorePath().substr(0, StorePath().rfind('/'));
+  for (const std::string& mounted : {StorePath(), parent, StorePath() + "/trees"}) {
+    for (const std::string point : {"around", "around/inner"}) {
+      Command command = Script("echo ran", {"-v", "around:/src"});
+      command.arguments.insert(
+          command.arguments.begin(),
+          {"/usr/bin/unshare", "--user", "--map-root-user", "--mount", "/bin/sh", "-ec",
+           "mount --bind \"$0\" \"$1\"; shift; exec \"$@\"", mounted, point});
+      const Outcome outcome = RunCommand(std::move(command));
+      EXPECT_EQ(outcome.status, 125) << mounted << " on " << point << ": " << outcome.out;
+      EXPECT_NE(outcome.err.find("where plimsoll keeps its own files"), std::string::npos)
+          << outcome.err;
+    }
+  }
+}
+
+TEST_F(Volumes, BringTheMountsBeneathThemAlong) {
+  Folder().MakeDirectory("workspace/around/inner");
+  Folder().MakeDirectory("other");
+  Folder().WriteFile("other/f", "other\n");
+  Command command = Script("cat /src/inner/f; echo x > /src/inner/g", {"-v", "around:/src"});
+  command.arguments.insert(
+      command.arguments.begin(),
+      {"/usr/bin/unshare", "--user", "--map-root-user", "--mount", "/bin/sh", "-ec",
+       "mount --bind \"$0\" around/inner; exec \"$@\"", Folder() / "other"});
+  const Outcome outcome = RunCommand(std::move(command));
+  EXPECT_EQ(outcome.out, "other\n") << outcome.err;
+  EXPECT_NE(outcome.err.find("Read-only file system"), std::string::npos) << outcome.err;
+  EXPECT_NE(::access((Folder() / "other/g").c_str(), F_OK), 0);
 }
 
 TEST_F(Volumes, WhatTheHostRunsLaterStaysReadOnly) {

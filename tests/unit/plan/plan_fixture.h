@@ -48,7 +48,7 @@ class PlanTest : public ::testing::Test {
                   .rootfs = rootfs_,
                   .policy = policy,
                   .host = host_,
-                  .store = dir_ / "store",
+                  .store = store_,
                   .guarded_paths = {dir_ / "config"}});
   }
 
@@ -66,6 +66,7 @@ class PlanTest : public ::testing::Test {
   }
 
   testing_support::TempDir dir_;
+  std::string store_ = dir_ / "store";
   request::RunRequest request_;
   image::Rootfs rootfs_;
   sys::HostFacts host_;

@@ -37,6 +37,36 @@ TEST_F(Refused, IsAVolumeAroundAStoreThatIsNotThereYet) {
   EXPECT_EQ(OfVolume(dir_.Path(), "/src").kind, ErrorKind::kPermission);
 }
 
+// The store is reached through a link, and the volume is a folder above the place where it leads.
+TEST_F(Refused, IsAVolumeAroundThePlaceWhereTheStoreReallyIs) {
+  dir_.MakeDirectory("disk/data/store");
+  dir_.MakeDirectory("home");
+  ASSERT_EQ(::symlink("../disk/data", (dir_ / "home/share").c_str()), 0);
+  store_ = dir_ / "home/share/store";
+  EXPECT_NE(OfVolume(dir_ / "disk", "/src").what.find("contains"), std::string::npos);
+  EXPECT_NE(OfVolume(dir_ / "disk/data", "/src").what.find("contains"), std::string::npos);
+  store_ = dir_ / "home/share/not/made/yet";
+  EXPECT_NE(OfVolume(dir_ / "disk", "/src").what.find("contains"), std::string::npos);
+}
+
+TEST_F(Refused, IsNoVolumeBesideWhatIsGuarded) {
+  for (const char* folder : {"store", "store2", "config", "configuration", "other"}) {
+    dir_.MakeDirectory(folder);
+  }
+  for (const char* folder : {"store2", "configuration", "other"}) {
+    request_.volumes.clear();
+    AddVolume(dir_ / folder, "/src");
+    const auto plan = BuildPlan();
+    EXPECT_TRUE(plan.has_value()) << folder << ": " << plan.error().Message();
+  }
+}
+
+TEST_F(Refused, IsAHardLinkToAFileThatIsGuarded) {
+  dir_.WriteFile("config", "secret");
+  ASSERT_EQ(::link((dir_ / "config").c_str(), (dir_ / "other").c_str()), 0);
+  EXPECT_EQ(OfVolume(dir_ / "other", "/src").kind, ErrorKind::kPermission);
+}
+
 TEST_F(Refused, IsAVolumeThroughALinkOfTheImage) {
   ASSERT_EQ(::symlink("/usr", (dir_ / "tree/link").c_str()), 0);
   dir_.MakeDirectory("source");
