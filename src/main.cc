@@ -1,5 +1,6 @@
 // The whole program: finds the subcommand, and for a run each line takes what the line above made.
 
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -173,6 +174,7 @@ int main(int argc, char** argv) {
     plimsoll::cli::PrintError(filled.error());
     ::_exit(plimsoll::cli::kRunnerFailed);
   }
+  (void)::signal(SIGXFSZ, SIG_IGN);  // a caller's limit on files is an error, and so has a sentence
   (void)::umask(022);  // what the store and the tree get does not depend on the caller's shell
   const int status = plimsoll::Dispatch({argv + std::min(argc, 1), argv + argc});
   // Not exit(): the thread that feeds the guest may still be reading, and there is nothing to tidy

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
@@ -103,7 +104,12 @@ Result<std::string> ReadFile(const std::string& path, std::size_t max_bytes) {
 Result<void> WriteAll(int fd, std::string_view bytes, std::string_view name) {
   while (!bytes.empty()) {
     const ssize_t count = ::write(fd, bytes.data(), bytes.size());
-    if (count < 0 && errno != EINTR) return ErrnoError("write " + Quote(name));
+    if (count < 0 && errno == EAGAIN) {
+      struct pollfd writable = {.fd = fd, .events = POLLOUT, .revents = 0};
+      (void)::poll(&writable, 1, -1);  // another try tells more than its answer
+    } else if (count < 0 && errno != EINTR) {
+      return ErrnoError("write " + Quote(name));
+    }
     if (count > 0) bytes.remove_prefix(static_cast<std::size_t>(count));
   }
   return {};

@@ -36,7 +36,8 @@ Result<UniqueFd> OpenBeneath(int root, const std::string& path, int flags, std::
 Result<std::string> ReadAll(int fd, std::size_t max_bytes, std::string_view name);
 Result<std::string> ReadFile(const std::string& path, std::size_t max_bytes);
 
-// All of `bytes`, with retries on short writes and EINTR.
+// All of `bytes`, with retries on short writes and EINTR, and waiting for a reader when `fd` is in
+// non-blocking mode.
 Result<void> WriteAll(int fd, std::string_view bytes, std::string_view name);
 
 // Writes beside `path`, syncs, renames over it and syncs the directory: a reader sees the old file

@@ -197,6 +197,28 @@ TEST_F(Surroundings, WithoutEnoughDescriptorsSayIt) {
   EXPECT_NE(outcome.err.find("(EMFILE)"), std::string::npos) << outcome.err;
 }
 
+TEST_F(Surroundings, WithNoRoomForFilesSayIt) {
+  Command command = Hello();
+  command.prepare = [] {
+    const struct rlimit size = {.rlim_cur = 512, .rlim_max = 512};
+    (void)::setrlimit(RLIMIT_FSIZE, &size);
+  };
+  const Outcome outcome = RunCommand(std::move(command));
+  EXPECT_EQ(outcome.status, 125);
+  EXPECT_NE(outcome.err.find("(EFBIG)"), std::string::npos) << outcome.err;
+}
+
+TEST_F(Surroundings, WithAStandardOutputThatDoesNotBlock) {
+  for (const testing_support::Words& flags : {testing_support::Words{}, {"--json"}}) {
+    Command command = Script("head -c 1048576 /dev/zero | tr '\\0' x", flags);
+    command.pipe_bytes = 4096;
+    command.prepare = [] { (void)::fcntl(STDOUT_FILENO, F_SETFL, O_NONBLOCK); };
+    const Outcome outcome = RunCommand(std::move(command));
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find(std::string(1048576, 'x')), std::string::npos) << outcome.out.size();
+  }
+}
+
 // A descriptor of ours in the place of a stream that the caller closed would reach the guest, or
 // take what the guest writes.
 TEST_F(Surroundings, WithAnyOfTheStandardStreamsClosed) {

@@ -38,6 +38,11 @@ TEST_F(TimeLimit, SendsTermFirstToEveryProcess) {
   EXPECT_LT(outcome.wall, 20s);
 }
 
+TEST_F(TimeLimit, EndsAGuestThatHasStopped) {
+  EXPECT_EQ(RunScript("kill -STOP $$", {"--timeout", "200ms", "--kill-after", "100ms"}).status,
+            124);
+}
+
 TEST_F(TimeLimit, IsToldApartFromTheGuestsOwn124) {
   const auto answer =
       ParseAnswer(RunScript("echo kept; exec sleep 99", {"--json", "--timeout", "300ms"}));
