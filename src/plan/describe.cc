@@ -35,10 +35,11 @@ constexpr std::array<FlagName, 4> kAttributeNames = {{{MOUNT_ATTR_RDONLY, "ro"},
                                                       {MOUNT_ATTR_NOSUID, "nosuid"},
                                                       {MOUNT_ATTR_NODEV, "nodev"},
                                                       {MOUNT_ATTR_NOEXEC, "noexec"}}};
-constexpr std::array<FlagName, 4> kLimitNames = {{{RLIMIT_NPROC, "nproc"},
+constexpr std::array<FlagName, 5> kLimitNames = {{{RLIMIT_NPROC, "nproc"},
                                                   {RLIMIT_CORE, "core"},
                                                   {RLIMIT_NOFILE, "nofile"},
-                                                  {RLIMIT_CPU, "cpu"}}};
+                                                  {RLIMIT_CPU, "cpu"},
+                                                  {RLIMIT_SIGPENDING, "sigpending"}}};
 
 struct KindEntry {
   StepKind kind;

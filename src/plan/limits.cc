@@ -16,6 +16,7 @@ using init::StepKind;
 
 constexpr std::uint64_t kDefaultPids = 512;
 constexpr std::uint64_t kDescriptors = 1024;
+constexpr std::uint64_t kPendingSignals = 4096;
 constexpr std::uint64_t kMostDescriptors = 65536;
 constexpr std::uint64_t kCpuPeriodMicroseconds = 100'000;
 
@@ -46,7 +47,8 @@ void DecideMemory(Draft& draft) {
 
 void DecidePids(Draft& draft) {
   const auto& asked = draft.input.request.limits.pids;
-  const std::uint64_t count = asked.value_or(kDefaultPids);
+  const std::uint64_t count =
+      std::min(asked.value_or(kDefaultPids), draft.input.host.task_limit - 1);
   // The kernel counts RLIMIT_NPROC per user namespace and user (5.14), so here it counts the tasks
   // of this sandbox alone, init among them.
   draft.writer.Add({.phase = Phase::kInit,
@@ -120,13 +122,19 @@ void AddLimits(Draft& draft) {
   DecidePids(draft);
   // 1 and not 0: a core_pattern that is a pipe ignores 0 and runs its program on the host
   // (core(5)).
-  add(RLIMIT_CORE, 1, 1);
-  const std::uint64_t descriptors = std::min(kMostDescriptors, draft.input.host.descriptor_limit);
+  const sys::HostFacts& host = draft.input.host;
+  const std::uint64_t core = std::min<std::uint64_t>(1, host.core_limit);
+  add(RLIMIT_CORE, core, core);
+  const std::uint64_t descriptors = std::min(kMostDescriptors, host.descriptor_limit);
   add(RLIMIT_NOFILE, std::min(kDescriptors, descriptors), descriptors);
+  // Counted for the user, who is the caller on the host: a guest that fills the queue leaves the
+  // caller's programs none.
+  const std::uint64_t signals = std::min(kPendingSignals, host.signal_limit);
+  add(RLIMIT_SIGPENDING, signals, signals);
   if (const auto& cpu_time = draft.input.request.limits.cpu_time) {
     // Whole seconds, and each process by itself: the watchdog looks at the sum.
     const auto seconds = static_cast<std::uint64_t>((cpu_time->count() + 999) / 1000);
-    add(RLIMIT_CPU, seconds + 1, seconds + 2);
+    add(RLIMIT_CPU, std::min(seconds + 1, host.cpu_limit), std::min(seconds + 2, host.cpu_limit));
   }
 }
 

@@ -46,6 +46,11 @@ std::uint32_t LastCapability() {
   return last;
 }
 
+std::uint64_t HardLimit(__rlimit_resource_t resource) {
+  struct rlimit limit = {};
+  return ::getrlimit(resource, &limit) == 0 ? limit.rlim_max : 0;
+}
+
 // The directory of our own group in the unified hierarchy; empty when there is none.
 std::string OwnCgroup() {
   const auto membership = ReadFile("/proc/self/cgroup", kMaxCgroupFile);
@@ -91,8 +96,11 @@ HostFacts ProbeHost(const std::vector<std::string>& proc_paths) {
   host.last_capability = LastCapability();
   struct sysinfo info = {};
   if (::sysinfo(&info) == 0) host.memory_bytes = std::uint64_t{info.totalram} * info.mem_unit;
-  struct rlimit files = {};
-  if (::getrlimit(RLIMIT_NOFILE, &files) == 0) host.descriptor_limit = files.rlim_max;
+  host.descriptor_limit = HardLimit(RLIMIT_NOFILE);
+  host.core_limit = HardLimit(RLIMIT_CORE);
+  host.cpu_limit = HardLimit(RLIMIT_CPU);
+  host.task_limit = HardLimit(RLIMIT_NPROC);
+  host.signal_limit = HardLimit(RLIMIT_SIGPENDING);
   for (const std::string& path : proc_paths) {
     // A path that cannot be looked at counts as there: it is masked, or the run fails.
     if (::access(path.c_str(), F_OK) == 0 || errno != ENOENT) host.proc_entries.push_back(path);

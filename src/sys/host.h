@@ -13,10 +13,15 @@ struct HostFacts {
   std::string kernel_release;  // uname(2), such as "6.1.0-18-amd64"
   std::uint32_t kernel_major = 0;
   std::uint32_t kernel_minor = 0;
-  int landlock_abi = 0;                   // 0: the kernel has no Landlock, or it is off
-  std::uint32_t last_capability = 0;      // highest number that the kernel knows
-  std::uint64_t memory_bytes = 0;         // of the machine
-  std::uint64_t descriptor_limit = 0;     // hard RLIMIT_NOFILE
+  int landlock_abi = 0;                // 0: the kernel has no Landlock, or it is off
+  std::uint32_t last_capability = 0;   // highest number that the kernel knows
+  std::uint64_t memory_bytes = 0;      // of the machine
+  std::uint64_t descriptor_limit = 0;  // hard RLIMIT_NOFILE
+  // Other hard limits that this process has inherited; what is above them cannot be set.
+  std::uint64_t task_limit = UINT64_MAX;    // RLIMIT_NPROC
+  std::uint64_t core_limit = UINT64_MAX;    // RLIMIT_CORE
+  std::uint64_t cpu_limit = UINT64_MAX;     // RLIMIT_CPU, in seconds
+  std::uint64_t signal_limit = UINT64_MAX;  // RLIMIT_SIGPENDING
   std::vector<std::string> proc_entries;  // which of the paths asked for exist, in the order asked
   std::string cgroup;  // absolute path of our own cgroup v2 group when it is delegated
                        // to us with its memory and pids controllers; else empty

@@ -197,6 +197,22 @@ TEST_F(Surroundings, WithoutEnoughDescriptorsSayIt) {
   EXPECT_NE(outcome.err.find("(EMFILE)"), std::string::npos) << outcome.err;
 }
 
+// Nobody without privilege gets above a hard limit that was inherited.
+TEST_F(Surroundings, WithLowHardLimits) {
+  const std::vector<std::pair<__rlimit_resource_t, rlim_t>> limits = {
+      {RLIMIT_CORE, 0},       {RLIMIT_NPROC, 300},      {RLIMIT_CPU, 5},  {RLIMIT_STACK, 1U << 18U},
+      {RLIMIT_SIGPENDING, 9}, {RLIMIT_MEMLOCK, 0},      {RLIMIT_NICE, 0}, {RLIMIT_RTPRIO, 0},
+      {RLIMIT_MSGQUEUE, 0},   {RLIMIT_FSIZE, 1U << 20U}};
+  for (const auto& [resource, most] : limits) {
+    Command command = Hello({"-q", "--cpu-time", "60"});
+    command.prepare = [resource = resource, most = most] {
+      const struct rlimit limit = {.rlim_cur = most, .rlim_max = most};
+      (void)::setrlimit(resource, &limit);
+    };
+    ExpectHello(std::move(command), "limit " + std::to_string(resource));
+  }
+}
+
 TEST_F(Surroundings, WithNoRoomForFilesSayIt) {
   Command command = Hello();
   command.prepare = [] {
