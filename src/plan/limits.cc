@@ -20,6 +20,13 @@ constexpr std::uint64_t kPendingSignals = 4096;
 constexpr std::uint64_t kMostDescriptors = 65536;
 constexpr std::uint64_t kCpuPeriodMicroseconds = 100'000;
 
+constexpr const char* kDelegationCure =
+    "enforcing it needs a cgroup v2 group with the memory, pids and cpu controllers delegated to "
+    "this user; start the command with 'systemd-run --user --scope -p Delegate=yes'";
+constexpr const char* kNoCpuTimeMechanism =
+    "no kernel limits the processor time of several processes together; --timeout ends the run by "
+    "a timer";
+
 constexpr std::string_view kWatchdog = "watchdog";
 constexpr std::string_view kNotEnforced = "not enforced";
 
@@ -99,10 +106,7 @@ Result<void> DecideLimits(Draft& draft) {
                                 ? "is watched, but a hostile guest can evade that"
                                 : "is not enforced";
     const std::string text = "--" + limit.name + " " + how;
-    const std::string cure =
-        "enforcing it needs a cgroup v2 group with the memory, pids and cpu controllers delegated "
-        "to "
-        "this user; start the command with 'systemd-run --user --scope -p Delegate=yes'";
+    const std::string cure = limit.name == "cpu-time" ? kNoCpuTimeMechanism : kDelegationCure;
     if (limits.require) {
       return Error{.kind = ErrorKind::kCapacity,
                    .what = text + ", and --require-limits was given",

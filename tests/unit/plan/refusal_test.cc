@@ -101,6 +101,17 @@ TEST_F(Refused, IsALimitThatMustBeEnforcedAndCannotBe) {
   EXPECT_TRUE(BuildPlan().has_value());
 }
 
+// A delegated group does not help there, so nobody is sent to make one.
+TEST_F(Refused, IsALimitOnProcessorTimeThatMustBeEnforced) {
+  request_.limits.require = true;
+  request_.limits.cpu_time = std::chrono::milliseconds(1000);
+  host_.cgroup = "/sys/fs/cgroup/x";
+  const Error error = Refusal();
+  EXPECT_EQ(error.kind, ErrorKind::kCapacity);
+  EXPECT_EQ(error.hint.find("systemd-run"), std::string::npos) << error.hint;
+  EXPECT_NE(error.hint.find("--timeout"), std::string::npos) << error.hint;
+}
+
 TEST_F(Refused, IsAWritableRootOnAKernelThatCannotMakeIt) {
   request_.writable_root = true;
   EXPECT_TRUE(BuildPlan().has_value());
