@@ -8,11 +8,6 @@ set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
-if(PLIMSOLL_STATIC_DEPS)
-  # g++ ends its link line with the shared libm, for libstdc++, and moves a plain -lm there. With
-  # both named as files nothing is left for it to give, and --as-needed drops it.
-  set(CMAKE_CXX_STANDARD_LIBRARIES "-l:libstdc++.a -l:libm.a")
-endif()
 
 # Warnings, hardening and sanitizers that every target of ours has.
 add_library(plimsoll_options INTERFACE)
@@ -41,7 +36,7 @@ endif()
 
 # libarchive with what its tar, gzip and zstd readers need; its archive names more than we link.
 add_library(plimsoll_archive INTERFACE)
-if(PLIMSOLL_STATIC_DEPS)
+if(PLIMSOLL_STATIC)
   set(OPENSSL_CRYPTO_ARCHIVE libcrypto.a)
   target_link_libraries(plimsoll_archive INTERFACE libarchive.a libzstd.a libz.a)
 else()
@@ -124,9 +119,15 @@ function(plimsoll_program name)
   list(TRANSFORM ARG_USES PREPEND plimsoll_ OUTPUT_VARIABLE uses)
   target_link_libraries(${name} PRIVATE ${uses})
   target_compile_definitions(${name} PRIVATE PLIMSOLL_VERSION="${PROJECT_VERSION}")
-  target_link_options(${name} PRIVATE -pie -Wl,-z,relro,-z,now -Wl,--gc-sections -Wl,--build-id)
-  if(PLIMSOLL_STATIC_DEPS)
-    target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc -Wl,--as-needed)
+  target_link_options(${name} PRIVATE -Wl,-z,relro,-z,now -Wl,--gc-sections -Wl,--build-id)
+  if(NOT PLIMSOLL_STATIC)
+    target_link_options(${name} PRIVATE -pie)
+  else()
+    # No loader: a start is 0.3 ms shorter, and one file runs on any distribution. Names of libc
+    # that would load modules at run time (name service, iconv) are not ours to call; a warning of
+    # the linker tells of one, and is an error.
+    target_link_options(${name} PRIVATE -static-pie -Wl,--fatal-warnings)
+    set_target_properties(${name} PROPERTIES LINK_SEARCH_START_STATIC ON LINK_SEARCH_END_STATIC ON)
     add_custom_command(TARGET ${name} POST_BUILD
       COMMAND ${CMAKE_OBJCOPY} --only-keep-debug $<TARGET_FILE:${name}> $<TARGET_FILE:${name}>.debug
       COMMAND ${CMAKE_OBJCOPY} --strip-unneeded

@@ -20,7 +20,8 @@ test_packages=(
   libgtest-dev git clang-format-14 clang-tidy-14 shellcheck man-db mandoc mmdebstrap util-linux procps
 )
 image_packages=(mmdebstrap python3 debian-archive-keyring)
-bench_packages=("${build_packages[@]}" "${image_packages[@]}" hyperfine bubblewrap time jq)
+bench_packages=("${build_packages[@]}" "${image_packages[@]}" hyperfine bubblewrap
+  libseccomp-dev time jq)
 
 say() { echo "$me: $*" >&2; }
 

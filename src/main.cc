@@ -45,7 +45,7 @@ struct Run {
 
 // The facts of this host for the process that will clone, which is not root even when we are.
 sys::HostFacts HostFor(const request::RunRequest& request, bool is_root) {
-  sys::HostFacts host = sys::ProbeHost(plan::GuardedProcPaths());
+  sys::HostFacts host = sys::ProbeHost();
   if (is_root) {
     const request::HostUser other = request.host_user.value_or(request::HostUser{});
     host.uid = other.uid;

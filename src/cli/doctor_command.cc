@@ -24,21 +24,17 @@ struct DoctorCommand {
   std::string help;  // set when help was asked for
 };
 
-Result<DoctorCommand> ParseDoctor(std::vector<std::string> words) {
+Result<DoctorCommand> ParseDoctor(Words words) {
   DoctorCommand command;
-  CLI::App app("Says what this host can do, what it refuses, and the narrowest cure.",
-               "plimsoll doctor");
-  SetUsage(app, "[FLAGS]");
-  app.add_flag("--json", command.json, "one JSON document instead of text");
-  app.add_option("--store", command.store, "where images are kept; default $XDG_DATA_HOME/plimsoll")
-      ->envname("PLIMSOLL_STORE");
-  PLIMSOLL_TRY_ASSIGN(const std::vector<std::string> operands, TakeOperands(app, words));
-  if (!operands.empty()) {
-    return UsageError(app, "doctor takes no operand, but was given " + Quote(operands.front()));
-  }
-  PLIMSOLL_TRY_ASSIGN(const bool help, ParseFlags(app, std::move(words)));
-  if (help) command.help = app.help();
-  return command;
+  Flags flags("Says what this host can do, what it refuses, and the narrowest cure.",
+              "plimsoll doctor", "[FLAGS]");
+  flags.Switch("--json", command.json, "one JSON document instead of text");
+  flags.Value("--store", command.store, "where images are kept; default $XDG_DATA_HOME/plimsoll");
+  PLIMSOLL_TRY_ASSIGN(Flags::Parsed parsed, flags.Parse(std::move(words), FlagsEnd::kAtDashes));
+  command.help = std::move(parsed.help);
+  if (!command.help.empty() || parsed.operands.empty()) return command;
+  return flags.UsageError("doctor takes no operand, but was given " +
+                          Quote(parsed.operands.front()));
 }
 
 bool WantsColour() {

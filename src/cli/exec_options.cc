@@ -1,6 +1,5 @@
 #include "cli/exec_options.h"
 
-#include <cctype>
 #include <cstdlib>
 #include <functional>
 #include <optional>
@@ -22,9 +21,9 @@ constexpr std::size_t kMaxTraceId = 64;
 struct Raw {
   std::string image;
   std::string store;
-  std::vector<std::string> volumes;
-  std::vector<std::string> environment;
-  std::vector<std::string> env_files;
+  Words volumes;
+  Words environment;
+  Words env_files;
   std::string workdir;
   std::string user;
   std::string host_user;
@@ -229,95 +228,83 @@ Result<void> ReadValues(const Raw& raw, request::RunRequest& request) {
   return {};
 }
 
-void AddFileFlags(CLI::App& app, Raw& raw, request::RunRequest& request) {
-  app.add_option("--image", raw.image,
-                 "NAME[:TAG], NAME@sha256:..., oci:DIR[:TAG], oci-archive:FILE or "
-                 "docker-archive:FILE; default: the embedded image");
-  app.add_option("-v,--volume", raw.volumes, "bind mount SRC:DST[:ro|rw], read-only by default")
-      ->take_all()
-      ->allow_extra_args(false);
-  app.add_flag("--volume-all", request.volume_all,
+void AddFileFlags(Flags& flags, Raw& raw, request::RunRequest& request) {
+  flags.Value("--image", raw.image,
+              "NAME[:TAG], NAME@sha256:..., oci:DIR[:TAG], oci-archive:FILE or "
+              "docker-archive:FILE; default: the embedded image");
+  flags.Values("-v,--volume", raw.volumes, "bind mount SRC:DST[:ro|rw], read-only by default");
+  flags.Switch("--volume-all", request.volume_all,
                "in a writable volume, .git, .envrc and editor folders are writable too");
-  app.add_flag("--volume-sockets", request.volume_sockets,
+  flags.Switch("--volume-sockets", request.volume_sockets,
                "a socket, pipe or device may be a volume");
-  app.add_flag("--writable-root", request.writable_root,
+  flags.Switch("--writable-root", request.writable_root,
                "a throw-away layer over the read-only image");
-  app.add_option("--store", raw.store, "where images are kept; default $XDG_DATA_HOME/plimsoll");
+  flags.Value("--store", raw.store, "where images are kept; default $XDG_DATA_HOME/plimsoll");
 }
 
-void AddProcessFlags(CLI::App& app, Raw& raw, request::RunRequest& request) {
-  app.add_option("-e,--env", raw.environment, "set NAME=VALUE, or pass the caller's NAME on")
-      ->take_all()
-      ->allow_extra_args(false);
-  app.add_option("--env-file", raw.env_files, "variables from a file, one a line")
-      ->take_all()
-      ->allow_extra_args(false);
-  app.add_option("-w,--workdir", raw.workdir, "default: the image's, else /work");
-  app.add_option("-u,--user", raw.user,
-                 "UID[:GID] or names of the image; default: the image's, else 1000");
-  app.add_option("--host-user", raw.host_user,
-                 "only for root: UID[:GID] of the guest on the host; default 65534");
-  app.add_flag("-i,--interactive", request.interactive, "pass standard input on to the guest");
-  app.add_option("--network", raw.network, "none, the only value: the guest has no network");
-  app.add_option("--floor", raw.floor,
-                 "process, container, kernel or vm: refuse when this machine's tier is weaker");
-  app.add_option("--trace-id", raw.trace_id, "the caller's own id of the run");
+void AddProcessFlags(Flags& flags, Raw& raw, request::RunRequest& request) {
+  flags.Values("-e,--env", raw.environment, "set NAME=VALUE, or pass the caller's NAME on");
+  flags.Values("--env-file", raw.env_files, "variables from a file, one a line");
+  flags.Value("-w,--workdir", raw.workdir, "default: the image's, else /work");
+  flags.Value("-u,--user", raw.user,
+              "UID[:GID] or names of the image; default: the image's, else 1000");
+  flags.Value("--host-user", raw.host_user,
+              "only for root: UID[:GID] of the guest on the host; default 65534");
+  flags.Switch("-i,--interactive", request.interactive, "pass standard input on to the guest");
+  flags.Value("--network", raw.network, "none, the only value: the guest has no network");
+  flags.Value("--floor", raw.floor,
+              "process, container, kernel or vm: refuse when this machine's tier is weaker");
+  flags.Value("--trace-id", raw.trace_id, "the caller's own id of the run");
 }
 
-void AddLimitFlags(CLI::App& app, Raw& raw, request::RunRequest& request) {
-  app.add_option("--timeout", raw.timeout, "wall time, such as 30s; default none");
-  app.add_option("--kill-after", raw.kill_after, "from TERM to KILL at a time limit; default 2s");
-  app.add_option("--cpu-time", raw.cpu_time, "processor time of all processes together");
-  app.add_option("--memory", raw.memory,
-                 "memory of all processes together; default half of the machine");
-  app.add_option("--pids-limit", raw.pids, "processes and threads; default 512");
-  app.add_option("--cpus", raw.cpus, "processors, such as 1.5");
-  app.add_option("--tmpfs-size", raw.tmpfs_size,
-                 "/work, /tmp, /run and /dev/shm together; default 64M");
-  app.add_flag("--require-limits", request.limits.require,
+void AddLimitFlags(Flags& flags, Raw& raw, request::RunRequest& request) {
+  flags.Value("--timeout", raw.timeout, "wall time, such as 30s; default none");
+  flags.Value("--kill-after", raw.kill_after, "from TERM to KILL at a time limit; default 2s");
+  flags.Value("--cpu-time", raw.cpu_time, "processor time of all processes together");
+  flags.Value("--memory", raw.memory,
+              "memory of all processes together; default half of the machine");
+  flags.Value("--pids-limit", raw.pids, "processes and threads; default 512");
+  flags.Value("--cpus", raw.cpus, "processors, such as 1.5");
+  flags.Value("--tmpfs-size", raw.tmpfs_size,
+              "/work, /tmp, /run and /dev/shm together; default 64M");
+  flags.Switch("--require-limits", request.limits.require,
                "refuse to run when a limit that was asked for cannot be enforced");
-  app.add_option("--output-limit", raw.output_limit,
-                 "bytes of each stream kept in the response; default 1M");
+  flags.Value("--output-limit", raw.output_limit,
+              "bytes of each stream kept in the response; default 1M");
 }
 
-// Every flag with one value can come from the environment: --pids-limit from PLIMSOLL_PIDS_LIMIT.
-void NameVariables(CLI::App& app) {
-  for (CLI::Option* option : app.get_options()) {
-    if (option->get_items_expected_max() != 1 || option->get_lnames().empty()) continue;
-    std::string name = "PLIMSOLL_" + option->get_lnames()[0];
-    for (char& c : name)
-      c = c == '-' ? '_' : static_cast<char>(std::toupper(c));
-    option->envname(name);
-  }
+enum class Which { kMentioned, kAll };
+
+Result<ExecCommand> Parse(const Words& words, bool is_plan, Which which) {
+  ExecCommand command;
+  Raw raw;
+  Flags flags(is_plan ? "Prints the sandbox plan that exec would carry out, and runs nothing."
+                      : "Runs one command in a sandbox.",
+              is_plan ? "plimsoll plan" : "plimsoll exec", "[FLAGS] [--] COMMAND [ARG...]");
+  if (which == Which::kMentioned) flags.OnlyMentioned(words);
+  AddFileFlags(flags, raw, command.request);
+  AddProcessFlags(flags, raw, command.request);
+  AddLimitFlags(flags, raw, command.request);
+  flags.Switch("--json", command.request.json,
+               is_plan ? "the plan as JSON" : "one JSON document instead of the guest's streams");
+  flags.Switch("-q,--quiet", command.quiet, "errors only");
+
+  PLIMSOLL_TRY_ASSIGN(Flags::Parsed parsed, flags.Parse(words, FlagsEnd::kAtFirstOperand));
+  command.help = std::move(parsed.help);
+  if (!command.help.empty()) return command;
+  command.request.command = std::move(parsed.operands);
+  command.store = raw.store;
+  PLIMSOLL_TRY(ReadValues(raw, command.request));
+  return command;
 }
 
 }  // namespace
 
-Result<ExecCommand> ParseExec(const std::vector<std::string>& words, bool is_plan) {
-  ExecCommand command;
-  Raw raw;
-  CLI::App app(is_plan ? "Prints the sandbox plan that exec would carry out, and runs nothing."
-                       : "Runs one command in a sandbox.",
-               is_plan ? "plimsoll plan" : "plimsoll exec");
-  SetUsage(app, "[FLAGS] [--] COMMAND [ARG...]");
-  AddFileFlags(app, raw, command.request);
-  AddProcessFlags(app, raw, command.request);
-  AddLimitFlags(app, raw, command.request);
-  app.add_flag("--json", command.request.json,
-               is_plan ? "the plan as JSON" : "one JSON document instead of the guest's streams");
-  app.add_flag("-q,--quiet", command.quiet, "errors only");
-
-  NameVariables(app);
-  std::vector<std::string> flags = words;
-  PLIMSOLL_TRY_ASSIGN(command.request.command, TakeOperands(app, flags));
-  PLIMSOLL_TRY_ASSIGN(const bool help, ParseFlags(app, std::move(flags)));
-  if (help) {
-    command.help = app.help();
-    return command;
-  }
-  command.store = raw.store;
-  PLIMSOLL_TRY(ReadValues(raw, command.request));
-  return command;
+Result<ExecCommand> ParseExec(const Words& words, bool is_plan) {
+  auto command = Parse(words, is_plan, Which::kMentioned);
+  if (command && command->help.empty()) return command;
+  // The help names every flag, and so does an error's hint.
+  return Parse(words, is_plan, Which::kAll);
 }
 
 }  // namespace plimsoll::cli

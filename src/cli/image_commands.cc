@@ -26,8 +26,6 @@
 namespace plimsoll::cli {
 namespace {
 
-using Words = std::vector<std::string>;
-
 constexpr int kDiffers = 1;
 constexpr std::string_view kUsage =
     "Usage: plimsoll image COMMAND [FLAGS] ...\n"
@@ -60,35 +58,19 @@ struct Answer {
 class Subcommand {
  public:
   Subcommand(std::string description, const std::string& name, std::string usage)
-      : app_(std::move(description), "plimsoll image " + name) {
-    SetUsage(app_, std::move(usage));
-    app_.add_option("--store", common_.store,
-                    "where images are kept; default $XDG_DATA_HOME/plimsoll")
-        ->envname("PLIMSOLL_STORE");
-    app_.add_flag("--json", common_.json, "one JSON document");
-    app_.add_flag("-q,--quiet", common_.quiet, "errors only");
+      : flags_(std::move(description), "plimsoll image " + name, std::move(usage)) {
+    flags_.Value("--store", common_.store,
+                 "where images are kept; default $XDG_DATA_HOME/plimsoll");
+    flags_.Switch("--json", common_.json, "one JSON document");
+    flags_.Switch("-q,--quiet", common_.quiet, "errors only");
   }
 
-  CLI::App& App() { return app_; }
-  const Common& Flags() const { return common_; }
+  cli::Flags& Flags() { return flags_; }
+  const Common& Given() const { return common_; }
 
-  // The operands of `words`; nothing when only help was asked for. Here flags may follow operands,
-  // since no operand is somebody else's command line.
-  Result<std::optional<Words>> Parse(Words words) {
-    Words flags;
-    Words operands;
-    while (!words.empty()) {
-      const std::size_t all = words.size();
-      PLIMSOLL_TRY_ASSIGN(Words rest, TakeOperands(app_, words));
-      flags.insert(flags.end(), words.begin(), words.end());
-      const bool only_operands = words.size() + rest.size() < all;  // "--" was between
-      const auto taken = only_operands ? rest.end() : rest.begin() + (rest.empty() ? 0 : 1);
-      operands.insert(operands.end(), rest.begin(), taken);
-      words.assign(taken, rest.end());
-    }
-    PLIMSOLL_TRY_ASSIGN(const bool help, ParseFlags(app_, std::move(flags)));
-    if (help) return std::optional<Words>();
-    return std::optional<Words>(std::move(operands));
+  // Here flags may follow operands, since no operand is somebody else's command line.
+  Result<cli::Flags::Parsed> Parse(const Words& words) {
+    return flags_.Parse(words, FlagsEnd::kAtDashes);
   }
 
   Result<image::Store> OpenStore() const {
@@ -98,13 +80,13 @@ class Subcommand {
 
  private:
   Common common_;
-  CLI::App app_;
+  cli::Flags flags_;
 };
 
-Result<std::string> OneOperand(const CLI::App& app, const Words& operands, std::string_view what) {
+Result<std::string> OneOperand(const Flags& flags, const Words& operands, std::string_view what) {
   if (operands.size() == 1) return operands[0];
-  return UsageError(
-      app, "expected one " + std::string(what) + ", got " + std::to_string(operands.size()));
+  return flags.UsageError("expected one " + std::string(what) + ", got " +
+                          std::to_string(operands.size()));
 }
 
 // oci:, oci-archive: and docker-archive: as in exec, else a plain path told apart by what is there.
@@ -132,27 +114,27 @@ Result<Answer> Import(const Words& words) {
   Subcommand command("Brings images into the store.", "import", "SRC [--name NAME[:TAG]] [FLAGS]");
   std::string name;
   std::string max_size;
-  command.App().add_option("--name", name, "the name to give; default: the one in the source");
-  command.App().add_option("--max-size", max_size,
-                           "refuse a layer that unpacks to more; default 32G");
-  PLIMSOLL_TRY_ASSIGN(const auto operands, command.Parse(words));
-  if (!operands) return Answer{.text = command.App().help()};
-  PLIMSOLL_TRY_ASSIGN(const std::string source, OneOperand(command.App(), *operands, "source"));
+  command.Flags().Value("--name", name, "the name to give; default: the one in the source");
+  command.Flags().Value("--max-size", max_size, "refuse a layer that unpacks to more; default 32G");
+  PLIMSOLL_TRY_ASSIGN(const auto parsed, command.Parse(words));
+  if (!parsed.help.empty()) return Answer{.text = parsed.help};
+  PLIMSOLL_TRY_ASSIGN(const std::string source,
+                      OneOperand(command.Flags(), parsed.operands, "source"));
   PLIMSOLL_TRY_ASSIGN(const image::ImportRequest request, ImportRequestFor(source, name));
   image::ImportOptions options;
   if (!max_size.empty()) {
     PLIMSOLL_TRY_ASSIGN(options.limits.layer_bytes, ParseBytes(max_size));
   }
-  ProgressBar bar(command.Flags().quiet);
+  ProgressBar bar(command.Given().quiet);
   options.progress = bar.Callback();
   PLIMSOLL_TRY_ASSIGN(const image::Store store, command.OpenStore());
   auto imported = image::ImportImages(store, request, options);
   if (!imported) return std::move(imported).error().In("image " + Quote(source));
   for (const std::string& note : imported->notes) {
-    if (!command.Flags().quiet) PrintNote(note);
+    if (!command.Given().quiet) PrintNote(note);
   }
-  if (command.Flags().json) return Answer{.text = ImagesJson(imported->records)};
-  return Answer{.text = command.Flags().quiet ? "" : ImagesTable(imported->records)};
+  if (command.Given().json) return Answer{.text = ImagesJson(imported->records)};
+  return Answer{.text = command.Given().quiet ? "" : ImagesTable(imported->records)};
 }
 
 // Tags, and pins that stand behind no tag of the same name.
@@ -177,20 +159,20 @@ std::vector<image::ImageRecord> Listed(std::vector<image::ImageRecord> records) 
 
 Result<Answer> List(const Words& words) {
   Subcommand command("Lists the images of the store.", "ls", "[FLAGS]");
-  PLIMSOLL_TRY_ASSIGN(const auto operands, command.Parse(words));
-  if (!operands) return Answer{.text = command.App().help()};
-  if (!operands->empty()) return UsageError(command.App(), "ls takes no name");
+  PLIMSOLL_TRY_ASSIGN(const auto parsed, command.Parse(words));
+  if (!parsed.help.empty()) return Answer{.text = parsed.help};
+  if (!parsed.operands.empty()) return command.Flags().UsageError("ls takes no name");
   PLIMSOLL_TRY_ASSIGN(const image::Store store, command.OpenStore());
   PLIMSOLL_TRY_ASSIGN(std::vector<image::ImageRecord> records, image::ListRecords(store));
   records = Listed(std::move(records));
-  return Answer{.text = command.Flags().json ? ImagesJson(records) : ImagesTable(records)};
+  return Answer{.text = command.Given().json ? ImagesJson(records) : ImagesTable(records)};
 }
 
 Result<Answer> Inspect(const Words& words) {
   Subcommand command("Shows what the store knows of an image.", "inspect", "NAME [FLAGS]");
-  PLIMSOLL_TRY_ASSIGN(const auto operands, command.Parse(words));
-  if (!operands) return Answer{.text = command.App().help()};
-  PLIMSOLL_TRY_ASSIGN(const std::string name, OneOperand(command.App(), *operands, "name"));
+  PLIMSOLL_TRY_ASSIGN(const auto parsed, command.Parse(words));
+  if (!parsed.help.empty()) return Answer{.text = parsed.help};
+  PLIMSOLL_TRY_ASSIGN(const std::string name, OneOperand(command.Flags(), parsed.operands, "name"));
   PLIMSOLL_TRY_ASSIGN(const oci::ImageReference reference, oci::ParseStoreName(name));
   PLIMSOLL_TRY_ASSIGN(const image::Store store, command.OpenStore());
   PLIMSOLL_TRY_ASSIGN(const image::ImageRecord record,
@@ -200,42 +182,43 @@ Result<Answer> Inspect(const Words& words) {
     const auto opened = image::OpenLayer(store, layer.diff_id);  // absent until it is needed again
     facts.push_back(opened ? opened->facts : image::LayerFacts{});
   }
-  return Answer{.text = command.Flags().json ? ImageJson(record, facts) : ImageText(record, facts)};
+  return Answer{.text = command.Given().json ? ImageJson(record, facts) : ImageText(record, facts)};
 }
 
 Result<Answer> Remove(const Words& words) {
   Subcommand command("Removes images, and what only they needed.", "rm", "NAME... [FLAGS]");
-  PLIMSOLL_TRY_ASSIGN(const auto operands, command.Parse(words));
-  if (!operands) return Answer{.text = command.App().help()};
-  if (operands->empty()) return UsageError(command.App(), "expected a name");
+  PLIMSOLL_TRY_ASSIGN(const auto parsed, command.Parse(words));
+  if (!parsed.help.empty()) return Answer{.text = parsed.help};
+  if (parsed.operands.empty()) return command.Flags().UsageError("expected a name");
   PLIMSOLL_TRY_ASSIGN(const image::Store store, command.OpenStore());
   image::Removed all;
-  for (const std::string& name : *operands) {
+  for (const std::string& name : parsed.operands) {
     PLIMSOLL_TRY_ASSIGN(const oci::ImageReference reference, oci::ParseStoreName(name));
     PLIMSOLL_TRY_ASSIGN(const image::Removed removed, image::RemoveImage(store, reference));
     all.names.insert(all.names.end(), removed.names.begin(), removed.names.end());
     all.freed += removed.freed;
   }
-  if (command.Flags().json) return Answer{.text = RemovedJson(all)};
-  return Answer{.text = command.Flags().quiet ? "" : RemovedText(all)};
+  if (command.Given().json) return Answer{.text = RemovedJson(all)};
+  return Answer{.text = command.Given().quiet ? "" : RemovedText(all)};
 }
 
 Result<Answer> Verify(const Words& words) {
   Subcommand command("Checks that images are what was imported.", "verify", "[NAME] [FLAGS]");
-  PLIMSOLL_TRY_ASSIGN(const auto operands, command.Parse(words));
-  if (!operands) return Answer{.text = command.App().help()};
+  PLIMSOLL_TRY_ASSIGN(const auto parsed, command.Parse(words));
+  if (!parsed.help.empty()) return Answer{.text = parsed.help};
   std::optional<oci::ImageReference> reference;
-  if (!operands->empty()) {
-    PLIMSOLL_TRY_ASSIGN(const std::string name, OneOperand(command.App(), *operands, "name"));
+  if (!parsed.operands.empty()) {
+    PLIMSOLL_TRY_ASSIGN(const std::string name,
+                        OneOperand(command.Flags(), parsed.operands, "name"));
     PLIMSOLL_TRY_ASSIGN(reference, oci::ParseStoreName(name));
   }
   PLIMSOLL_TRY_ASSIGN(const image::Store store, command.OpenStore());
-  ProgressBar bar(command.Flags().quiet);
+  ProgressBar bar(command.Given().quiet);
   PLIMSOLL_TRY_ASSIGN(
       const image::Verification verification,
       image::VerifyImages(store, reference, {.limits = {}, .progress = bar.Callback()}));
   const std::string text =
-      command.Flags().json ? VerificationJson(verification) : VerificationText(verification);
+      command.Given().json ? VerificationJson(verification) : VerificationText(verification);
   return Answer{.text = text, .status = verification.problems.empty() ? 0 : kDiffers};
 }
 

@@ -120,7 +120,7 @@ std::optional<Error> Carry(PreparedRun& prepared) {
 }
 
 sys::HostFacts HostOfTheCloner(bool is_root) {
-  sys::HostFacts host = sys::ProbeHost(plan::GuardedProcPaths());
+  sys::HostFacts host = sys::ProbeHost();
   if (is_root) {
     host.uid = request::HostUser{}.uid;
     host.gid = request::HostUser{}.gid;

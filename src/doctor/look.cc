@@ -1,7 +1,6 @@
 #include "doctor/look.h"
 
 #include <fcntl.h>
-#include <grp.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
@@ -20,7 +19,6 @@ namespace plimsoll::doctor {
 namespace {
 
 constexpr std::size_t kMaxProcFile = std::size_t{4} << 20U;  // mountinfo of a busy host
-constexpr std::size_t kMaxGroupEntry = std::size_t{64} << 10U;
 
 constexpr std::array<const char*, 10> kSettings = {"user.max_user_namespaces",
                                                    "user.max_mnt_namespaces",
@@ -77,12 +75,12 @@ bool IsFiltered() {
   return false;
 }
 
+// From the file alone: the name service would load modules into a static program.
 std::string GroupName(gid_t gid) {
-  std::string buffer(kMaxGroupEntry, '\0');
-  struct group entry = {};
-  struct group* found = nullptr;
-  if (::getgrgid_r(gid, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr) {
-    return found->gr_name;
+  for (const std::string& line : LinesOf("/etc/group")) {
+    const auto fields = Split(line, ':');
+    if (fields.size() >= 3 && ParseUint(fields[2], UINT32_MAX) == gid)
+      return std::string(fields[0]);
   }
   return std::to_string(gid);
 }

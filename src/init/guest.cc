@@ -93,28 +93,43 @@ bool Join(const char* directory, uint32_t length, const char* name, char* out) {
   return true;
 }
 
-// As execvp(3), but a script without an interpreter line is not handed to a shell. Returns the
-// errno; a file that was there but could not be executed goes before files that were not there.
-int ExecuteByPath(const char* path, char** arguments, char** environment, bool& found) {
+// Calls `visit` with every "directory/NAME" of the search path until it returns true.
+template <typename Visit>
+void SearchPath(const char* path, const char* name, const Visit& visit) {
   static char candidate[kMaxPathBytes];
-  int error = ENOENT;
   for (;;) {
     uint32_t length = 0;
     while (path[length] != 0 && path[length] != ':')
       ++length;
-    if (Join(path, length, arguments[0], candidate)) {
-      const int tried = ErrnoOf(Syscall(__NR_execve, candidate, arguments, environment));
-      if (tried != ENOENT && tried != ENOTDIR && tried != EACCES) {
-        found = true;
-        return tried;
-      }
-      const bool there = tried != ENOTDIR && Exists(candidate);
-      if (there && !found) error = tried;
-      found = found || there;
-    }
+    if (Join(path, length, name, candidate) && visit(candidate)) return;
     path += length;
-    if (*path++ == 0) return error;
+    if (*path++ == 0) return;
   }
+}
+
+bool MayBeElsewhere(int error) {
+  return error == ENOENT || error == ENOTDIR || error == EACCES;
+}
+
+// As execvp(3), but a script without an interpreter line is not handed to a shell. Returns the
+// errno; a file that was there but could not be executed goes before files that were not there,
+// which only a search that has failed needs to know.
+int ExecuteByPath(const char* path, char** arguments, char** environment, bool& found) {
+  int error = ENOENT;
+  SearchPath(path, arguments[0], [&](const char* candidate) {
+    error = ErrnoOf(Syscall(__NR_execve, candidate, arguments, environment));
+    found = !MayBeElsewhere(error);
+    return found;
+  });
+  if (found) return error;
+  error = ENOENT;
+  SearchPath(path, arguments[0], [&](const char* candidate) {
+    found = Exists(candidate);
+    // It was not executable, or its interpreter is missing: the same answer as a moment ago.
+    if (found) error = ErrnoOf(Syscall(__NR_execve, candidate, arguments, environment));
+    return found;
+  });
+  return error;
 }
 
 int Execute(const char* path, char** arguments, char** environment, bool& found) {

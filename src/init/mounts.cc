@@ -181,26 +181,27 @@ int CheckInode(long fd, uint64_t inode) {
   return status.stx_ino == inode ? 0 : ESTALE;
 }
 
+// The source of a bind as a detached mount, or a negative errno.
+long DetachedSource(const PlanView& plan, const Step& step, int recursive, State& state) {
+  if (step.number[1] == kFromFd) return TakePassed(step.number[3], state);
+  const long source = OpenSource(plan.Text(step, 1), step.number[1], state);
+  if (source < 0) return source;
+  const int changed = CheckInode(source, step.number[3]);
+  const long mount = changed != 0 ? -changed : CloneTree(static_cast<int>(source), "", recursive);
+  Close(source);
+  return mount;
+}
+
 int Bind(const PlanView& plan, const Step& step, State& state) {
+  const long target = OpenInRoot(state, plan.Text(step, 0));
+  if (target == -ENOENT && (step.number[2] & kOptional) != 0) return 0;
+  if (target < 0) return ErrnoOf(target);
   const int recursive = (step.number[2] & kRecursive) != 0 ? kAtRecursive : 0;
-  long mount;
-  if (step.number[1] == kFromFd) {
-    mount = TakePassed(step.number[3], state);
-  } else {
-    const long source = OpenSource(plan.Text(step, 1), step.number[1], state);
-    if (source < 0) return ErrnoOf(source);
-    const int changed = CheckInode(source, step.number[3]);
-    mount = changed != 0 ? -changed : CloneTree(static_cast<int>(source), "", recursive);
-    Close(source);
-  }
+  const long mount = DetachedSource(plan, step, recursive, state);
   if (mount < 0) return ErrnoOf(mount);
   int error = AddAttributes(mount, step.number[0], recursive);
-  if (error == 0) {
-    const long target = OpenInRoot(state, plan.Text(step, 0));
-    if (target < 0) return ErrnoOf(target);
-    error = Attach(mount, target);
-    Close(target);
-  }
+  if (error == 0) error = Attach(mount, target);
+  Close(target);
   Close(mount);
   return error;
 }

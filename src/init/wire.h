@@ -79,7 +79,8 @@ enum BindFrom : uint64_t {
 };
 
 enum BindFlags : uint64_t {
-  kRecursive = 1,
+  kRecursive = 1,  // with the mounts beneath the source
+  kOptional = 2,   // nothing to do when the target is not there
 };
 
 struct Step {

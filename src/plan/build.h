@@ -34,8 +34,4 @@ struct Input {
 // this kernel lacks.
 Result<SandboxPlan> Build(const Input& input);
 
-// The paths below /proc that the plan masks or makes read-only where the host has them; what
-// sys::ProbeHost is to look for.
-std::vector<std::string> GuardedProcPaths();
-
 }  // namespace plimsoll::plan

@@ -122,6 +122,7 @@ std::string DescribeBind(const StepView& step) {
   std::string out = "bind " + std::string(kFrom[step.number[1] % kFrom.size()]) + source + " on " +
                     Quote("/" + std::string(step.text[0])) + Attributes(step.number[0]);
   if ((step.number[2] & init::kRecursive) != 0) out += ", with the mounts beneath it";
+  if ((step.number[2] & init::kOptional) != 0) out += ", if it is there";
   if (step.number[1] != init::kFromFd && step.number[3] != 0) {
     out += ", inode " + Number(step.number[3], 10);
   }

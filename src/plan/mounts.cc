@@ -69,8 +69,8 @@ void WriteFile(Draft& draft, std::string path, std::string content) {
 }
 
 void Bind(Draft& draft, std::string_view target, std::string source, init::BindFrom from,
-          std::uint64_t attributes) {
-  Add(draft, StepKind::kBind, {Relative(target), std::move(source)}, {attributes, from});
+          std::uint64_t attributes, std::uint64_t flags = 0) {
+  Add(draft, StepKind::kBind, {Relative(target), std::move(source)}, {attributes, from, flags});
 }
 
 // One tmpfs for everything that the guest may write, so that there is one budget, and for what is
@@ -124,22 +124,17 @@ void AddRoot(Draft& draft) {
 void AddProc(Draft& draft) {
   Add(draft, StepKind::kMountFilesystem, {"proc", "proc", "hidepid=invisible"},
       {kQuiet | MOUNT_ATTR_NOEXEC});
-  const auto& present = draft.input.host.proc_entries;
-  const auto is_present = [&](std::string_view path) {
-    return std::find(present.begin(), present.end(), path) != present.end();
-  };
+  // Which of them there are depends on how the kernel was built.
   for (const std::string_view path : kMaskedFiles) {
-    if (is_present(path)) {
-      Bind(draft, path, "/dev/null", init::kFromHost, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID);
-    }
+    Bind(draft, path, "/dev/null", init::kFromHost, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID,
+         init::kOptional);
   }
   for (const std::string_view path : kMaskedDirectories) {
-    if (is_present(path)) Bind(draft, path, "mask", init::kFromScratch, kReadOnly);
+    Bind(draft, path, "mask", init::kFromScratch, kReadOnly, init::kOptional);
   }
   for (const std::string_view path : kReadOnlyPaths) {
-    if (is_present(path)) {
-      Bind(draft, path, Relative(path), init::kFromRoot, kReadOnly | MOUNT_ATTR_NOEXEC);
-    }
+    Bind(draft, path, Relative(path), init::kFromRoot, kReadOnly | MOUNT_ATTR_NOEXEC,
+         init::kOptional);
   }
 }
 
@@ -219,13 +214,6 @@ bool IsInScratch(std::string_view path) {
                        return path == target ||
                               (path.starts_with(target) && path[target.size()] == '/');
                      });
-}
-
-std::vector<std::string> GuardedProcPaths() {
-  std::vector<std::string> paths(kMaskedFiles.begin(), kMaskedFiles.end());
-  paths.insert(paths.end(), kMaskedDirectories.begin(), kMaskedDirectories.end());
-  paths.insert(paths.end(), kReadOnlyPaths.begin(), kReadOnlyPaths.end());
-  return paths;
 }
 
 void AddMounts(Draft& draft) {

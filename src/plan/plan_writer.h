@@ -3,16 +3,15 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <string>
-#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "init/wire.h"
 
 namespace plimsoll::plan {
 
-// One step before its texts are put into the pool. What the members mean stands with each StepKind.
+// A step as its maker sees it. What the members mean stands with each StepKind.
 struct StepDraft {
   init::Phase phase;
   init::StepKind kind;
@@ -24,14 +23,19 @@ struct StepDraft {
 class PlanWriter {
  public:
   // Appends a step; phases must not go back.
-  void Add(StepDraft step) { steps_.push_back(std::move(step)); }
+  void Add(const StepDraft& step);
 
   // The plan's bytes; equal texts share their place in the pool. The same steps give the same
   // bytes.
   std::string Finish() const;
 
  private:
-  std::vector<StepDraft> steps_;
+  std::uint32_t PutText(const std::string& text);
+  std::uint32_t PutBlob(const std::string& blob);
+
+  std::vector<init::Step> steps_;
+  std::string pool_ = std::string(1, '\0');               // offset 0 is the empty text
+  std::unordered_map<std::string, std::uint32_t> texts_;  // where in the pool each is
 };
 
 }  // namespace plimsoll::plan

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <string_view>
 
 #include "base/text.h"
@@ -86,7 +85,7 @@ bool IsRootOfHost() {
   return !map || map->find("4294967295") != std::string::npos;
 }
 
-HostFacts ProbeHost(const std::vector<std::string>& proc_paths) {
+HostFacts ProbeHost() {
   HostFacts host;
   host.uid = ::geteuid();
   host.gid = ::getegid();
@@ -101,10 +100,6 @@ HostFacts ProbeHost(const std::vector<std::string>& proc_paths) {
   host.cpu_limit = HardLimit(RLIMIT_CPU);
   host.task_limit = HardLimit(RLIMIT_NPROC);
   host.signal_limit = HardLimit(RLIMIT_SIGPENDING);
-  for (const std::string& path : proc_paths) {
-    // A path that cannot be looked at counts as there: it is masked, or the run fails.
-    if (::access(path.c_str(), F_OK) == 0 || errno != ENOENT) host.proc_entries.push_back(path);
-  }
   if (const std::string group = OwnCgroup(); !group.empty() && IsDelegated(group)) {
     host.cgroup = group;
   }

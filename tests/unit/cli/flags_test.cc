@@ -2,66 +2,76 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 namespace plimsoll::cli {
 namespace {
 
-using Words = std::vector<std::string>;
-
-// An app with every kind of flag: -a/--all, -n/--name VALUE, -v/--volume VALUE (repeatable).
-class TakeOperandsTest : public ::testing::Test {
- protected:
-  TakeOperandsTest() : app_("", "plimsoll test") {
-    app_.add_flag("-a,--all", all_);
-    app_.add_flag("-b", b_);
-    app_.add_option("-n,--name", name_);
-    app_.add_option("-v,--volume", volumes_)->take_all()->allow_extra_args(false);
+// A program with every kind of flag: -a/--all, -n/--name VALUE, -v/--volume VALUE (repeatable).
+struct Program {
+  Program() {
+    flags.Switch("-a,--all", all, "");
+    flags.Switch("-b,--both", both, "");
+    flags.Value("-n,--name", name, "");
+    flags.Values("-v,--volume", volumes, "");
   }
 
-  CLI::App app_;
-  bool all_ = false;
-  bool b_ = false;
-  std::string name_;
-  Words volumes_;
+  Flags flags = Flags("", "plimsoll test", "[FLAGS]");
+  bool all = false;
+  bool both = false;
+  std::string name;
+  Words volumes;
 };
 
 struct Row {
-  const char* name;
+  const char* what;
   Words words;
-  Words flags;
   Words operands;
+  std::string name;  // what --name has got
 };
 
-TEST_F(TakeOperandsTest, EndsTheFlagsAtTheFirstOperand) {
+TEST(Flags, EndAtTheFirstOperand) {
   const std::vector<Row> rows = {
-      {"nothing", {}, {}, {}},
-      {"command only", {"ls"}, {}, {"ls"}},
-      {"flags of the command", {"ls", "-a", "--name", "x"}, {}, {"ls", "-a", "--name", "x"}},
-      {"flag before", {"-a", "ls", "-b"}, {"-a"}, {"ls", "-b"}},
-      {"value is no operand", {"-n", "ls", "cat"}, {"-n", "ls"}, {"cat"}},
-      {"value joined by equals", {"--name=ls", "cat"}, {"--name=ls"}, {"cat"}},
-      {"value in the same word", {"-nls", "cat"}, {"-nls"}, {"cat"}},
-      {"cluster", {"-ab", "cat"}, {"-ab"}, {"cat"}},
-      {"cluster with a value in it", {"-abnls", "cat"}, {"-abnls"}, {"cat"}},
-      {"cluster with a value behind it", {"-abn", "ls", "cat"}, {"-abn", "ls"}, {"cat"}},
-      {"value that looks like a flag", {"-n", "-a", "cat"}, {"-n", "-a"}, {"cat"}},
-      {"two dashes", {"-a", "--", "-b"}, {"-a"}, {"-b"}},
-      {"two dashes twice", {"--", "--", "x"}, {}, {"--", "x"}},
-      {"two dashes and nothing", {"-a", "--"}, {"-a"}, {}},
-      {"two dashes behind the command", {"ls", "--", "x"}, {}, {"ls", "--", "x"}},
-      {"one dash is an operand", {"-", "-a"}, {}, {"-", "-a"}},
-      {"an empty word is an operand", {"", "-a"}, {}, {"", "-a"}},
-      {"repeated", {"-v", "a", "-v", "b", "ls"}, {"-v", "a", "-v", "b"}, {"ls"}},
+      {"nothing", {}, {}, ""},
+      {"command only", {"ls"}, {"ls"}, ""},
+      {"flags of the command", {"ls", "-a", "--name", "x"}, {"ls", "-a", "--name", "x"}, ""},
+      {"flag before", {"-a", "ls", "-b"}, {"ls", "-b"}, ""},
+      {"value is no operand", {"-n", "ls", "cat"}, {"cat"}, "ls"},
+      {"value joined by equals", {"--name=ls", "cat"}, {"cat"}, "ls"},
+      {"value in the same word", {"-nls", "cat"}, {"cat"}, "ls"},
+      {"cluster", {"-ab", "cat"}, {"cat"}, ""},
+      {"cluster with a value in it", {"-abnls", "cat"}, {"cat"}, "ls"},
+      {"cluster with a value behind it", {"-abn", "ls", "cat"}, {"cat"}, "ls"},
+      {"value that looks like a flag", {"-n", "-a", "cat"}, {"cat"}, "-a"},
+      {"two dashes", {"-a", "--", "-b"}, {"-b"}, ""},
+      {"two dashes twice", {"--", "--", "x"}, {"--", "x"}, ""},
+      {"two dashes and nothing", {"-a", "--"}, {}, ""},
+      {"two dashes behind the command", {"ls", "--", "x"}, {"ls", "--", "x"}, ""},
+      {"one dash is an operand", {"-", "-a"}, {"-", "-a"}, ""},
+      {"an empty word is an operand", {"", "-a"}, {"", "-a"}, ""},
+      {"repeated", {"-v", "a", "-v", "b", "ls"}, {"ls"}, ""},
   };
   for (const Row& row : rows) {
-    Words words = row.words;
-    const auto operands = TakeOperands(app_, words);
-    ASSERT_TRUE(operands.has_value()) << row.name << ": " << operands.error().Message();
-    EXPECT_EQ(*operands, row.operands) << row.name;
-    EXPECT_EQ(words, row.flags) << row.name;
+    Program program;
+    const auto parsed = program.flags.Parse(row.words, FlagsEnd::kAtFirstOperand);
+    ASSERT_TRUE(parsed.has_value()) << row.what << ": " << parsed.error().Message();
+    EXPECT_EQ(parsed->operands, row.operands) << row.what;
+    EXPECT_EQ(program.name, row.name) << row.what;
   }
 }
 
-TEST_F(TakeOperandsTest, RefusesWhatIsNoFlag) {
+TEST(Flags, MayFollowOperandsWhereTheCommandIsOurs) {
+  Program program;
+  const auto parsed =
+      program.flags.Parse({"one", "-a", "two", "--name", "x", "--", "-b"}, FlagsEnd::kAtDashes);
+  ASSERT_TRUE(parsed.has_value()) << parsed.error().Message();
+  EXPECT_EQ(parsed->operands, (Words{"one", "two", "-b"}));
+  EXPECT_TRUE(program.all);
+  EXPECT_FALSE(program.both);
+  EXPECT_EQ(program.name, "x");
+}
+
+TEST(Flags, RefuseWhatIsNoFlag) {
   const std::vector<std::pair<Words, std::string>> rows = {
       {{"--nmae", "x"}, "unknown flag '--nmae'"},
       {{"--nmae=x"}, "unknown flag '--nmae'"},
@@ -69,39 +79,63 @@ TEST_F(TakeOperandsTest, RefusesWhatIsNoFlag) {
       {{"-az"}, "unknown flag '-z'"},
       {{"--name"}, "flag '--name' needs a value"},
       {{"-a", "-n"}, "flag '-n' needs a value"},
+      {{"--name", ""}, "flag '--name' has an empty value"},
   };
-  for (const auto& [given, complaint] : rows) {
-    Words words = given;
-    const auto operands = TakeOperands(app_, words);
-    ASSERT_FALSE(operands.has_value()) << complaint;
-    EXPECT_EQ(operands.error().what, complaint);
-    EXPECT_EQ(operands.error().kind, ErrorKind::kUsage);
+  for (const auto& [words, complaint] : rows) {
+    Program program;
+    const auto parsed = program.flags.Parse(words, FlagsEnd::kAtFirstOperand);
+    ASSERT_FALSE(parsed.has_value()) << complaint;
+    EXPECT_EQ(parsed.error().what, complaint);
+    EXPECT_EQ(parsed.error().kind, ErrorKind::kUsage);
   }
-  Words typo = {"--nmae", "x"};
-  EXPECT_EQ(TakeOperands(app_, typo).error().hint,
+  Program program;
+  EXPECT_EQ(program.flags.Parse({"--nmae", "x"}, FlagsEnd::kAtFirstOperand).error().hint,
             "did you mean '--name'? 'plimsoll test -h' lists the flags");
 }
 
-TEST_F(TakeOperandsTest, LeavesWordsThatTheParserUnderstands) {
-  Words words = {"-abn", "ls", "-v", "x", "-v=y", "cat", "-b"};
-  ASSERT_TRUE(TakeOperands(app_, words).has_value());
-  const auto help = ParseFlags(app_, words);
-  ASSERT_TRUE(help.has_value()) << help.error().Message();
-  EXPECT_FALSE(*help);
-  EXPECT_TRUE(all_ && b_);
-  EXPECT_EQ(name_, "ls");
+TEST(Flags, AreFilledFromEveryFormOfWriting) {
+  Program program;
+  const Words words = {"-abn", "ls", "-v", "x", "-v=y", "--volume=z", "cat", "-b"};
+  const auto parsed = program.flags.Parse(words, FlagsEnd::kAtFirstOperand);
+  ASSERT_TRUE(parsed.has_value()) << parsed.error().Message();
+  EXPECT_TRUE(parsed->help.empty());
+  EXPECT_TRUE(program.all && program.both);
+  EXPECT_EQ(program.name, "ls");
+  EXPECT_EQ(program.volumes.size(), 3U);
 }
 
-TEST_F(TakeOperandsTest, HelpIsToldApart) {
-  const auto help = ParseFlags(app_, {"-a", "--help"});
-  ASSERT_TRUE(help.has_value());
-  EXPECT_TRUE(*help);
+TEST(Flags, HelpIsToldApart) {
+  Program program;
+  const auto parsed = program.flags.Parse({"-a", "--help"}, FlagsEnd::kAtFirstOperand);
+  ASSERT_TRUE(parsed.has_value());
+  EXPECT_NE(parsed->help.find("Usage: plimsoll test [FLAGS]"), std::string::npos);
+  EXPECT_NE(parsed->help.find("--volume"), std::string::npos);
 }
 
-TEST_F(TakeOperandsTest, AnEmptyValueIsRefused) {
-  const auto parsed = ParseFlags(app_, {"--name", ""});
-  ASSERT_FALSE(parsed.has_value());
-  EXPECT_EQ(parsed.error().what, "flag '--name' has an empty value");
+// Whatever the words are, making only the flags that they mention gives what all flags give, or an
+// error that sends the caller to all of them.
+TEST(Flags, OnlyMentionedGivesTheSameAsAll) {
+  const std::vector<Words> lines = {
+      {"ls"},          {"-a", "ls"},     {"-ab", "ls"}, {"-abn", "x", "ls"},  {"-nx", "ls"},
+      {"--name", "x"}, {"--name=x"},     {"-v", "-a"},  {"--volume=-b", "x"}, {"-bva", "ls"},
+      {"-n", "--all"}, {"--all", "-v=q"}};
+  for (const Words& words : lines) {
+    Program all;
+    const auto expected = all.flags.Parse(words, FlagsEnd::kAtFirstOperand);
+    Flags few("", "plimsoll test", "[FLAGS]");
+    few.OnlyMentioned(words);
+    Program given;
+    few.Switch("-a,--all", given.all, "");
+    few.Switch("-b,--both", given.both, "");
+    few.Value("-n,--name", given.name, "");
+    few.Values("-v,--volume", given.volumes, "");
+    const auto parsed = few.Parse(words, FlagsEnd::kAtFirstOperand);
+    ASSERT_EQ(parsed.has_value(), expected.has_value()) << words[0];
+    EXPECT_EQ(parsed->operands, expected->operands) << words[0];
+    EXPECT_EQ(std::tie(given.all, given.both, given.name, given.volumes),
+              std::tie(all.all, all.both, all.name, all.volumes))
+        << words[0];
+  }
 }
 
 }  // namespace

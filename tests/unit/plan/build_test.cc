@@ -38,7 +38,6 @@ class BuildPlan : public ::testing::Test {
              .last_capability = 40,
              .memory_bytes = std::uint64_t{8} << 30U,
              .descriptor_limit = 4096,
-             .proc_entries = {"/proc/kcore", "/proc/acpi", "/proc/sys"},
              .cgroup = {}};
     request_.command = {"true"};
   }

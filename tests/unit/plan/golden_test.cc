@@ -107,7 +107,6 @@ TEST_F(GoldenPlan, OfAnImageWithItsOwnDefaults) {
 TEST_F(GoldenPlan, OfAnOldHost) {
   host_.landlock_abi = 0;
   host_.last_capability = 37;
-  host_.proc_entries = {"/proc/kcore", "/proc/sys"};
   host_.descriptor_limit = 64;
   ExpectGolden("old_host");
 }

@@ -38,7 +38,6 @@ class PlanTest : public ::testing::Test {
     host_.last_capability = 40;
     host_.memory_bytes = std::uint64_t{8} << 30U;
     host_.descriptor_limit = 1U << 20U;
-    host_.proc_entries = GuardedProcPaths();
   }
 
   Result<SandboxPlan> BuildPlan() const {
