@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "cli/doctor_command.h"
 #include "cli/exec_options.h"
 #include "cli/exit_status.h"
@@ -108,6 +109,10 @@ int Finish(const Run& run, const result::RunResult& result) {
   PrintLoss("standard error", result.err);
   if (result.error) cli::PrintError(*result.error);
   if (!result.detail.empty()) cli::PrintNote(result.detail);
+  for (const std::string& path : result.run_later) {
+    cli::PrintNote("the guest made " + Quote(path) +
+                   ", which tools on this machine may run; look at it before you work there");
+  }
   const cli::ResponseParts parts = {.request = &run.command.request,
                                     .rootfs = run.rootfs ? &*run.rootfs : nullptr,
                                     .policy = run.policy ? &*run.policy : nullptr,
@@ -116,10 +121,23 @@ int Finish(const Run& run, const result::RunResult& result) {
   return cli::ExitStatus(result);
 }
 
-int Refuse(const Run& run, Error error) {
+int Refuse(const Run& run, Error error, result::Ran ran = result::Ran::kNo) {
   result::RunResult result;
+  result.ran = ran;
   result.error = std::move(error);
   return Finish(run, result);
+}
+
+// The status of root's keeper, which has nothing to add to what its worker has said, unless
+// somebody killed that.
+int FinishKeeper(const Run& run, const run::WorkerEnd& worker) {
+  if (worker.killed_by == 0) return worker.status;
+  return Refuse(
+      run,
+      {.kind = ErrorKind::kHost,
+       .what = "the part of the runner that is not root was killed from outside, by signal " +
+               std::to_string(worker.killed_by)},
+      result::Ran::kUnknown);
 }
 
 // Prepare's plan -> result. Root leaves a keeper behind and goes on as somebody else.
@@ -131,10 +149,13 @@ int RunExec(const Words& words) {
     for (const std::string& warning : run.plan->warnings)
       cli::PrintNote(warning);
   }
+  if (run.command.die_with_parent) {
+    if (auto asked = run::DieWithParent(); !asked) return Refuse(run, asked.error());
+  }
   if (run.is_root) {
     const auto status = run::BecomeWorker(run.host.uid, run.host.gid);
     if (!status) return Refuse(run, status.error());
-    if (*status) return **status;
+    if (*status) return FinishKeeper(run, **status);
   }
   return Finish(run, run::Execute(*run.plan, {.forward_output = !run.json,
                                               .interactive = run.command.request.interactive,

@@ -285,6 +285,8 @@ Result<ExecCommand> Parse(const Words& words, bool is_plan, Which which) {
   AddFileFlags(flags, raw, command.request);
   AddProcessFlags(flags, raw, command.request);
   AddLimitFlags(flags, raw, command.request);
+  flags.Switch("--die-with-parent", command.die_with_parent,
+               "end the run when the process that started plimsoll ends");
   flags.Switch("--json", command.request.json,
                is_plan ? "the plan as JSON" : "one JSON document instead of the guest's streams");
   flags.Switch("-q,--quiet", command.quiet, "errors only");

@@ -13,7 +13,8 @@ struct ExecCommand {
   request::RunRequest request;
   std::string store;  // --store or PLIMSOLL_STORE; empty: the default place
   bool quiet = false;
-  std::string help;  // not empty: only this text was asked for
+  bool die_with_parent = false;  // the run ends with the process that started plimsoll
+  std::string help;              // not empty: only this text was asked for
 };
 
 // Reads the words behind "exec" (or "plan", with `is_plan`). Flags end at the first operand or at

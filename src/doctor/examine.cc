@@ -148,9 +148,16 @@ Result<Examination> Examine(const std::string& store, const std::vector<std::str
     findings.store = {.path = store, .write_error = std::move(place).error()};
   }
   if (is_root) {
-    PLIMSOLL_TRY_ASSIGN(examination.worker_status,
-                        run::BecomeWorker(findings.host.uid, findings.host.gid));
-    if (examination.worker_status) return examination;
+    PLIMSOLL_TRY_ASSIGN(const auto worker, run::BecomeWorker(findings.host.uid, findings.host.gid));
+    if (worker && worker->killed_by != 0) {
+      return Error{.kind = ErrorKind::kHost,
+                   .what = "the examination was killed from outside, by signal " +
+                           std::to_string(worker->killed_by)};
+    }
+    if (worker) {
+      examination.worker_status = worker->status;
+      return examination;
+    }
     folder.Forget();
   }
   LookAround(findings);

@@ -22,6 +22,7 @@ constexpr int kMntDetach = 2;
 constexpr int kAtEmptyPath = 0x1000;
 constexpr int kAtRecursive = 0x8000;
 constexpr int kAtNoAutomount = 0x800;
+constexpr uint64_t kInRoot = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
 
 int ErrnoOf(long result) {
   return result < 0 ? static_cast<int>(-result) : 0;
@@ -35,8 +36,7 @@ long OpenPath(int dir, const char* path, uint64_t resolve) {
 }
 
 long OpenInRoot(const State& state, const char* target) {
-  return OpenPath(state.root, target,
-                  RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+  return OpenPath(state.root, target, kInRoot);
 }
 
 int Close(long fd) {
@@ -163,6 +163,21 @@ int MountFilesystem(const PlanView& plan, const Step& step, const State& state) 
   return ErrnoOf(result);
 }
 
+int Setting(const PlanView& plan, const Step& step, const State& state) {
+  struct open_how how = {};
+  how.flags = O_WRONLY | O_CLOEXEC;
+  how.resolve = kInRoot;
+  const long fd = Syscall(__NR_openat2, state.root, plan.Text(step, 0), &how, sizeof how);
+  if (fd < 0) return ErrnoOf(fd);
+  const char* value = plan.Text(step, 1);
+  uint64_t length = 0;
+  while (value[length] != 0)
+    ++length;
+  const long written = Syscall(__NR_write, fd, value, length);
+  Close(fd);
+  return ErrnoOf(written);
+}
+
 // The source of a bind, opened without following a link.
 long OpenSource(const char* path, uint64_t from, const State& state) {
   if (from == kFromHost) return OpenPath(AT_FDCWD, path, RESOLVE_NO_SYMLINKS);
@@ -243,6 +258,8 @@ int DoMountStep(const PlanView& plan, const Step& step, State& state) {
       return MountFilesystem(plan, step, state);
     case StepKind::kBind:
       return Bind(plan, step, state);
+    case StepKind::kSetting:
+      return Setting(plan, step, state);
     case StepKind::kPivotRoot:
       return PivotRoot(state);
     default:

@@ -60,7 +60,7 @@ void MapPlan(PlanView& plan) {
 }
 
 bool IsMountStep(StepKind kind) {
-  return (kind >= StepKind::kPrivateMounts && kind <= StepKind::kBind) ||
+  return (kind >= StepKind::kPrivateMounts && kind <= StepKind::kSetting) ||
          kind == StepKind::kPivotRoot;
 }
 

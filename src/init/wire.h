@@ -48,6 +48,7 @@ enum class StepKind : uint32_t {
   kBind = 24,             // text[0]: target, text[1]: source by number[1] (BindFrom);
                           // number[0]: MOUNT_ATTR_* to add, number[2]: flags (BindFlags),
                           // number[3]: the source's inode, 0: unchecked
+  kSetting = 25,          // text[0]: file below /proc/sys of the new root, text[1]: what it gets
   kHostname = 26,         // text[0]
   kLoopbackUp = 27,
   kPivotRoot = 28,      // the new root becomes "/", the old one is detached

@@ -16,8 +16,9 @@ using init::StepKind;
 constexpr std::uint64_t kNamespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET |
                                       CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
 // What init needs: mounts and the host name (CAP_SYS_ADMIN, 21), the loopback device
-// (CAP_NET_ADMIN, 12), and the bounding set (CAP_SETPCAP, 8).
-constexpr std::uint64_t kInitCapabilities = 1U << 21U | 1U << 12U | 1U << 8U;
+// (CAP_NET_ADMIN, 12), the namespace's limits (CAP_SYS_RESOURCE, 24), and the bounding set
+// (CAP_SETPCAP, 8).
+constexpr std::uint64_t kInitCapabilities = 1U << 21U | 1U << 12U | 1U << 24U | 1U << 8U;
 // An overlay works with the rights of whoever mounted it, and its work directory has mode 0:
 // CAP_CHOWN (0), CAP_DAC_OVERRIDE (1) and CAP_FOWNER (3), over nothing but the caller's own id.
 constexpr std::uint64_t kOverlayCapabilities = 1U << 0U | 1U << 1U | 1U << 3U;

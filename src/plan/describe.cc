@@ -45,7 +45,7 @@ struct KindEntry {
   StepKind kind;
   std::string_view name;
 };
-constexpr std::array<KindEntry, 29> kKinds = {{
+constexpr std::array<KindEntry, 30> kKinds = {{
     {StepKind::kNamespaces, "namespaces"},
     {StepKind::kIdMap, "id-map"},
     {StepKind::kKeepCapabilities, "keep-capabilities"},
@@ -59,6 +59,7 @@ constexpr std::array<KindEntry, 29> kKinds = {{
     {StepKind::kOverlayRoot, "overlay-root"},
     {StepKind::kMountFilesystem, "mount-filesystem"},
     {StepKind::kBind, "bind"},
+    {StepKind::kSetting, "setting"},
     {StepKind::kHostname, "hostname"},
     {StepKind::kLoopbackUp, "loopback-up"},
     {StepKind::kPivotRoot, "pivot-root"},
@@ -164,6 +165,8 @@ std::string DescribeMount(const StepView& step) {
       return "mount " + std::string(step.text[1]) + " on " +
              Quote("/" + std::string(step.text[0])) + Attributes(step.number[0]) + ": " +
              std::string(step.text[2]);
+    case StepKind::kSetting:
+      return "set '/" + std::string(step.text[0]) + "' to " + std::string(step.text[1]);
     case StepKind::kPivotRoot:
       return "make the new root '/' and detach the old one";
     default:
@@ -240,7 +243,7 @@ std::string_view PhaseName(Phase phase) {
 }
 
 bool IsMount(StepKind kind) {
-  return (kind >= StepKind::kPrivateMounts && kind <= StepKind::kBind) ||
+  return (kind >= StepKind::kPrivateMounts && kind <= StepKind::kSetting) ||
          kind == StepKind::kPivotRoot;
 }
 

@@ -39,6 +39,7 @@ struct CheckedVolume {
   std::uint64_t inode = 0;
   sys::UniqueFd mount;                 // the detached mount, when the runner passes it in
   std::vector<std::string> read_only;  // entries of it that stay read-only (.git and its kind)
+  std::vector<RunLater> run_later;     // those that cannot be kept from the guest
 };
 
 struct Draft {

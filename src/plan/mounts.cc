@@ -30,6 +30,10 @@ constexpr std::array<std::string_view, 3> kMaskedDirectories = {"/proc/acpi", "/
 constexpr std::array<std::string_view, 5> kReadOnlyPaths = {"/proc/bus", "/proc/fs", "/proc/irq",
                                                             "/proc/sys", "/proc/sysrq-trigger"};
 
+// Of namespaces(7), "The /proc/sys/user directory"; the host's usual limits are 128 and more.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kUserLimits = {
+    {{"max_inotify_instances", "64"}, {"max_inotify_watches", "32768"}}};
+
 constexpr std::array<std::string_view, 6> kDevices = {"null",   "zero",    "full",
                                                       "random", "urandom", "tty"};
 
@@ -124,6 +128,10 @@ void AddRoot(Draft& draft) {
 void AddProc(Draft& draft) {
   Add(draft, StepKind::kMountFilesystem, {"proc", "proc", "hidepid=invisible"},
       {kQuiet | MOUNT_ATTR_NOEXEC});
+  // The guest counts as the user in the host's limits too, so it may not use up all of them.
+  for (const auto& [name, most] : kUserLimits) {
+    Add(draft, StepKind::kSetting, {"proc/sys/user/" + std::string(name), std::string(most)});
+  }
   // Which of them there are depends on how the kernel was built.
   for (const std::string_view path : kMaskedFiles) {
     Bind(draft, path, "/dev/null", init::kFromHost, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID,
@@ -182,6 +190,8 @@ void AddVolumes(Draft& draft) {
   std::vector<std::string> made;
   for (CheckedVolume& volume : draft.volumes) {
     MakePointInScratch(draft, volume, made);
+    draft.plan.run_later.insert(draft.plan.run_later.end(), volume.run_later.begin(),
+                                volume.run_later.end());
     const std::uint64_t attributes = volume.writable ? kQuiet : kReadOnly;
     if (volume.mount.IsOpen()) {
       Add(draft, StepKind::kBind, {Relative(volume.target)},

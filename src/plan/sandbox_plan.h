@@ -3,6 +3,8 @@
 // Everything is decided here, before the clone. The digest names the very bytes that init gets.
 #pragma once
 
+#include <time.h>
+
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -32,6 +34,13 @@ struct Supervision {
   std::uint64_t most_tasks = 0;  // at which the pids limit stops new ones, init included
 };
 
+// Something at the top of a writable volume that the user's tools would run later, which could not
+// be kept from the guest because it is not there, or is a link.
+struct RunLater {
+  std::string path;       // on the host
+  timespec changed = {};  // the link's own change time, which no caller can set; 0: nothing there
+};
+
 // Values for a fresh cgroup of this run; empty texts are not written.
 struct CgroupPlan {
   std::string parent;  // absolute path of the delegated group; empty: no group
@@ -49,6 +58,7 @@ struct SandboxPlan {
   CgroupPlan cgroup;
   std::string program_folder;         // of the host, for init where memfds may not be executed
   std::vector<std::string> command;   // the argument vector of the guest
+  std::vector<RunLater> run_later;    // to be looked at when the guest has ended
   std::vector<std::string> warnings;  // sentences for the user; each says what is weaker
 };
 

@@ -122,16 +122,20 @@ Result<void> LookForMountPoint(const Input& input, CheckedVolume& volume) {
   return {};
 }
 
-std::vector<std::string> EntriesThatStayReadOnly(const Input& input, const CheckedVolume& volume) {
-  std::vector<std::string> entries;
-  if (!volume.writable || !volume.is_directory || input.request.volume_all) return entries;
+// What is there stays read-only. What is not there, or is a link, cannot be mounted over without
+// making something on the host, so the end of the run looks at it again.
+void GuardRunLater(const Input& input, CheckedVolume& volume) {
+  if (!volume.writable || !volume.is_directory || input.request.volume_all) return;
   for (const std::string_view name : kRunLater) {
     struct stat status = {};
-    const std::string path = volume.source + "/" + std::string(name);
-    // A link is left alone: it cannot be mounted over, and its target has its own rights.
-    if (::lstat(path.c_str(), &status) == 0 && !S_ISLNK(status.st_mode)) entries.emplace_back(name);
+    std::string path = volume.source + "/" + std::string(name);
+    const bool is_there = ::lstat(path.c_str(), &status) == 0;
+    if (is_there && !S_ISLNK(status.st_mode)) {
+      volume.read_only.emplace_back(name);
+    } else {
+      volume.run_later.push_back({.path = std::move(path), .changed = status.st_ctim});
+    }
   }
-  return entries;
 }
 
 Result<CheckedVolume> CheckVolume(const Input& input, const request::Volume& volume) {
@@ -150,7 +154,7 @@ Result<CheckedVolume> CheckVolume(const Input& input, const request::Volume& vol
   PLIMSOLL_TRY(RefuseWritableForRoot(input, checked));
   PLIMSOLL_TRY(RefuseGuarded(input, checked.source));
   PLIMSOLL_TRY(LookForMountPoint(input, checked));
-  checked.read_only = EntriesThatStayReadOnly(input, checked);
+  GuardRunLater(input, checked);
   if (input.pass_mounts) {
     PLIMSOLL_TRY_ASSIGN(checked.mount, sys::CloneMount(checked.source, checked.is_directory));
   }

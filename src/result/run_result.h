@@ -46,6 +46,7 @@ struct RunResult {
   int signal = 0;                       // that ended the guest's first process; 0: none
   std::optional<Error> error;           // for kSetupFailed and kNotExecuted
   std::string detail;                   // which limit ended the run, in a sentence; empty: none did
+  std::vector<std::string> run_later;   // on the host: what the guest made that tools may run
   std::vector<std::string> limits_hit;  // names of the limits that were seen reached
   Stream out;
   Stream err;

@@ -31,8 +31,7 @@ Result<void> DropTo(std::uint32_t uid, std::uint32_t gid, pid_t keeper) {
   return {};
 }
 
-// The worker's end as an exit status.
-int WaitFor(const sys::UniqueFd& worker, const sys::UniqueFd& signals) {
+WorkerEnd WaitFor(const sys::UniqueFd& worker, const sys::UniqueFd& signals) {
   for (;;) {
     std::array<struct pollfd, 2> events = {{{worker.Get(), POLLIN, 0}, {signals.Get(), POLLIN, 0}}};
     if (::poll(events.data(), events.size(), -1) < 0) {
@@ -46,20 +45,29 @@ int WaitFor(const sys::UniqueFd& worker, const sys::UniqueFd& signals) {
   }
   siginfo_t info = {};
   (void)::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(worker.Get()), &info, WEXITED);
-  constexpr int kSignalBase = 128;
-  return info.si_code == CLD_EXITED ? info.si_status : kSignalBase + info.si_status;
+  if (info.si_code != CLD_EXITED) return {.killed_by = info.si_status};
+  return {.status = info.si_status};
 }
 
 }  // namespace
 
-Result<std::optional<int>> BecomeWorker(std::uint32_t uid, std::uint32_t gid) {
+Result<void> DieWithParent() {
+  const pid_t parent = ::getppid();
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) {
+    return sys::ErrnoError("prctl PR_SET_PDEATHSIG");
+  }
+  if (::getppid() == parent) return {};
+  return Error{.kind = ErrorKind::kHost, .what = "--die-with-parent: the parent has ended"};
+}
+
+Result<std::optional<WorkerEnd>> BecomeWorker(std::uint32_t uid, std::uint32_t gid) {
   PLIMSOLL_TRY_ASSIGN(const sys::UniqueFd signals, TakeSignals());
   const pid_t keeper = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) return sys::ErrnoError("fork");
   if (pid == 0) {
     PLIMSOLL_TRY(DropTo(uid, gid, keeper));
-    return std::optional<int>();
+    return std::optional<WorkerEnd>();
   }
   const sys::UniqueFd worker(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!worker.IsOpen()) {
@@ -67,7 +75,7 @@ Result<std::optional<int>> BecomeWorker(std::uint32_t uid, std::uint32_t gid) {
     (void)::kill(pid, SIGKILL);  // a child that nobody has reaped, so the number is still its own
     return error;
   }
-  return std::optional<int>(WaitFor(worker, signals));
+  return std::optional<WorkerEnd>(WaitFor(worker, signals));
 }
 
 }  // namespace plimsoll::run

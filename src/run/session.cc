@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -234,8 +235,20 @@ class Session {
     // Init's own figure begins with ours, whose memory it borrowed until its exec.
     result.usage.peak_memory_bytes = peak_memory_bytes_;
     if (cgroup_ != nullptr) UseCgroup(result);
+    LookForRunLater(result);
     DecideOutcome(result);
     return result;
+  }
+
+  // Hooks and tasks that the guest has made at the top of a writable volume.
+  void LookForRunLater(result::RunResult& result) const {
+    for (const plan::RunLater& entry : plan_.run_later) {
+      struct stat status = {};
+      if (::lstat(entry.path.c_str(), &status) != 0) continue;
+      const bool is_old = status.st_ctim.tv_sec == entry.changed.tv_sec &&
+                          status.st_ctim.tv_nsec == entry.changed.tv_nsec;
+      if (!is_old) result.run_later.push_back(entry.path);
+    }
   }
 
   // The kernel's own count goes before ours.

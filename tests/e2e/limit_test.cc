@@ -132,6 +132,14 @@ TEST_F(Limits, OnMemoryHaveADefault) {
   EXPECT_NE(Mechanism(ParseAnswer(RunScript("true", {"--json"})), "memory"), "missing");
 }
 
+// The guest counts as the user on the host, whose programs watch files too.
+TEST_F(Limits, OnWatchesLeaveTheUserSome) {
+  const Outcome outcome = RunScript(
+      "cd /proc/sys/user; cat max_inotify_instances max_inotify_watches; "
+      "echo 1000 > max_inotify_instances; cat max_inotify_instances");
+  EXPECT_EQ(outcome.out, "64\n32768\n64\n") << outcome.err;
+}
+
 TEST_F(Limits, ACoreDumpIsNeverWritten) {
   EXPECT_EQ(RunScript("ulimit -c unlimited 2>/dev/null; ulimit -Hc; kill -SEGV $$").status, 139);
 }

@@ -56,6 +56,32 @@ TEST_F(Processes, NothingIsLeftOfASandboxWhoseRunnerWasKilled) {
   EXPECT_TRUE(WaitForOrphans(kASecond));
 }
 
+// A shell that starts the command in the background and waits, as a build server's agent does.
+Command UnderAShell(Command command) {
+  const std::vector<std::string> shell = {"/bin/sh", "-c", "\"$@\" & wait", "sh"};
+  command.arguments.insert(command.arguments.begin(), shell.begin(), shell.end());
+  return command;
+}
+
+TEST_F(Processes, EndWithTheParentOfTheRunnerWhenAsked) {
+  Process shell(UnderAShell(
+      Script("trap '' TERM HUP INT; echo up; setsid sleep 99 & sleep 99", {"--die-with-parent"})));
+  shell.ReadUntil("up");
+  shell.Signal(SIGKILL);
+  shell.Wait();
+  EXPECT_TRUE(WaitForOrphans(kASecond));
+}
+
+TEST_F(Processes, OutliveTheParentOfTheRunnerWhenNotAsked) {
+  Process shell(UnderAShell(Script("echo up; until [ -e /src/go ]; do sleep 0.01; done; echo end",
+                                   {"-v", Workspace() + ":/src"})));
+  shell.ReadUntil("up");
+  shell.Signal(SIGKILL);
+  Folder().WriteFile("workspace/go", "");
+  EXPECT_EQ(shell.Wait().out, "up\nend\n");
+  EXPECT_TRUE(WaitForOrphans(kPromptly));
+}
+
 TEST_F(Processes, SignalsReachTheGuest) {
   for (const int number : {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH}) {
     const std::string trap = "trap 'echo got; exit 7' " + std::to_string(number);

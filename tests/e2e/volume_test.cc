@@ -282,6 +282,18 @@ TEST_F(Volumes, WhatTheHostRunsLaterStaysReadOnly) {
   EXPECT_EQ(ReadWholeFile(folder + "/.envrc"), "new\n");
 }
 
+TEST_F(Volumes, WhatTheHostWouldRunLaterAndIsNewIsNamedAtTheEnd) {
+  const std::string folder = OpenFolder("fresh");
+  ASSERT_EQ(::symlink("elsewhere", (folder + "/.idea").c_str()), 0);
+  const std::string script = "cd /src; mkdir .git; rm .idea; mkdir .idea; echo x > other";
+  const Outcome named = RunScript(script, Writable(folder + ":/src"));
+  EXPECT_NE(named.err.find("the guest made '" + folder + "/.git'"), std::string::npos) << named.err;
+  EXPECT_NE(named.err.find("/.idea'"), std::string::npos) << named.err;
+  EXPECT_EQ(named.err.find("/.envrc'"), std::string::npos) << named.err;
+  EXPECT_EQ(named.status, 0);
+  EXPECT_EQ(RunScript("true", Writable(folder + ":/src")).err, "");
+}
+
 TEST_F(Volumes, NothingIsAddedToTheHostByMountPoints) {
   const auto before = testing_support::ListTree(Folder().Path());
   RunScript("true", {"-v", ".:/a/b/c", "-v", "/etc/passwd:/work/x/y"});
