@@ -1,6 +1,5 @@
 #include "run/pump.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -15,9 +14,6 @@ namespace {
 
 // Larger blocks fall out of the second-level cache and are slower.
 constexpr std::size_t kBlockBytes = std::size_t{64} << 10U;
-
-// A writer and a reader of a pipe of the usual 64 KiB wake each other for every block.
-constexpr int kBulkPipeBytes = 1 << 18;
 
 // Blocks until `fd` can take bytes, for a caller's descriptor that is in non-blocking mode.
 void WaitWritable(int fd) {
@@ -78,10 +74,6 @@ result::Stream OutputPump::Finish() {
 }
 
 void OutputPump::Run() {
-  if (CopyBlock() && stream_.bytes == kBlockBytes) {
-    // Somebody who fills a block at once has much to say. What the user may not have is no loss.
-    (void)::fcntl(source_.Get(), F_SETPIPE_SZ, kBulkPipeBytes);
-  }
   while (CopyBlock())
     continue;
 }
