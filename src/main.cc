@@ -121,23 +121,22 @@ int Finish(const Run& run, const result::RunResult& result) {
   return cli::ExitStatus(result);
 }
 
-int Refuse(const Run& run, Error error, result::Ran ran = result::Ran::kNo) {
+int Refuse(const Run& run, Error error) {
   result::RunResult result;
-  result.ran = ran;
   result.error = std::move(error);
   return Finish(run, result);
 }
 
-// The status of root's keeper, which has nothing to add to what its worker has said, unless
-// somebody killed that.
+// Root's keeper has nothing to add to what its worker has said, unless somebody killed that.
 int FinishKeeper(const Run& run, const run::WorkerEnd& worker) {
   if (worker.killed_by == 0) return worker.status;
-  return Refuse(
-      run,
-      {.kind = ErrorKind::kHost,
-       .what = "the part of the runner that is not root was killed from outside, by signal " +
-               std::to_string(worker.killed_by)},
-      result::Ran::kUnknown);
+  result::RunResult result;
+  result.cause = result::Cause::kSignalled;
+  result.ran = result::Ran::kUnknown;
+  result.signal = worker.killed_by;
+  result.error = Error{.kind = ErrorKind::kHost,
+                       .what = "the part of the runner that is not root was killed from outside"};
+  return Finish(run, result);
 }
 
 // Prepare's plan -> result. Root leaves a keeper behind and goes on as somebody else.

@@ -11,7 +11,6 @@ namespace plimsoll {
 namespace {
 
 using testing_support::Command;
-using testing_support::IsRoot;
 using testing_support::ListTree;
 using testing_support::Outcome;
 using testing_support::PlimsollTest;
@@ -58,7 +57,7 @@ TEST_F(Kill, OfAnyOfOurProcessesEndsTheGuest) {
   ASSERT_EQ(inner.size(), 1U);
   ASSERT_EQ(::kill(inner[0], SIGKILL), 0);  // the sandbox's process 1, or the worker of root
   const Outcome outcome = first.Wait();
-  EXPECT_EQ(outcome.status, IsRoot() ? 125 : 137);
+  EXPECT_EQ(outcome.status, 137);
   EXPECT_NE(outcome.err.find("killed from outside"), std::string::npos) << outcome.err;
   EXPECT_TRUE(WaitForOrphans(kASecond));
 }
