@@ -174,6 +174,24 @@ Result<void> Flags::RefuseEmptyValues() const {
   return {};
 }
 
+// For a flag that takes one value and has several.
+Result<void> Flags::RefuseRepeated() const {
+  for (const CLI::Option* option : std::as_const(*app_).get_options()) {
+    const Words& values = option->results();
+    const bool takes_one = option->get_multi_option_policy() == CLI::MultiOptionPolicy::Throw;
+    if (!takes_one || values.size() < 2) continue;
+    const std::size_t count = values.size();
+    std::string what = "flag " + Quote(option->get_name()) + " was given " +
+                       (count == 2 ? "twice" : std::to_string(count) + " times") + ": ";
+    for (std::size_t at = 0; at < count; ++at) {
+      if (at > 0) what += at + 1 == count ? " and " : ", ";
+      what += Quote(values[at]);
+    }
+    return UsageError(std::move(what));
+  }
+  return {};
+}
+
 // True when help was asked for.
 Result<bool> Flags::ParseFlags(Words words) {
   std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
@@ -181,6 +199,9 @@ Result<bool> Flags::ParseFlags(Words words) {
     app_->parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
     return true;
+  } catch (const CLI::ArgumentMismatch& error) {
+    PLIMSOLL_TRY(RefuseRepeated());
+    return UsageError(error.what());
   } catch (const CLI::ParseError& error) {
     return UsageError(error.what());
   }

@@ -46,7 +46,7 @@ class Flags {
     std::string help;  // not empty: only this text was asked for
   };
   // Fills the targets. Errors: kUsage for a flag that does not exist, with the nearest one as the
-  // hint, and for a value that is missing or empty.
+  // hint, for a value that is missing or empty, and for a second value where there can be one.
   Result<Parsed> Parse(Words words, FlagsEnd end);
 
   // A usage error that says where to look.
@@ -61,6 +61,7 @@ class Flags {
   std::string SuggestFlag(const std::string& word) const;
   Result<bool> ParseFlags(Words words);
   Result<void> RefuseEmptyValues() const;
+  Result<void> RefuseRepeated() const;
 
   std::unique_ptr<App> app_;
   const Words* mentioning_ = nullptr;

@@ -93,6 +93,26 @@ TEST(Flags, RefuseWhatIsNoFlag) {
             "did you mean '--name'? 'plimsoll test -h' lists the flags");
 }
 
+// Which of two values was meant is the caller's to say; the last one would be a guess.
+TEST(Flags, WithOneValueAreRefusedTheSecondTime) {
+  const std::vector<std::pair<Words, std::string>> rows = {
+      {{"--name", "3s", "--name", "4s"}, "flag '--name' was given twice: '3s' and '4s'"},
+      {{"-nx", "--name=x", "ls"}, "flag '--name' was given twice: 'x' and 'x'"},
+      {{"-n", "a", "-b", "-nb", "-n", "c"}, "flag '--name' was given 3 times: 'a', 'b' and 'c'"},
+      {{"-n", "", "-n", "a"}, "flag '--name' was given twice: '' and 'a'"},
+  };
+  for (const auto& [words, complaint] : rows) {
+    Program program;
+    const auto parsed = program.flags.Parse(words, FlagsEnd::kAtFirstOperand);
+    ASSERT_FALSE(parsed.has_value()) << complaint;
+    EXPECT_EQ(parsed.error().what, complaint);
+    EXPECT_EQ(parsed.error().kind, ErrorKind::kUsage);
+    EXPECT_EQ(parsed.error().hint, "'plimsoll test -h' lists the flags");
+  }
+  Program program;
+  EXPECT_TRUE(program.flags.Parse({"-a", "-a", "ls"}, FlagsEnd::kAtFirstOperand)) << "no value";
+}
+
 TEST(Flags, AreFilledFromEveryFormOfWriting) {
   Program program;
   const Words words = {"-abn", "ls", "-v", "x", "-v=y", "--volume=z", "cat", "-b"};
