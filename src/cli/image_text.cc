@@ -99,6 +99,11 @@ std::string QuoteAll(const std::vector<std::string>& words) {
   return text;
 }
 
+// "1 image", "2 images".
+std::string Count(std::uint64_t count, const char* what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
 std::string Line(const std::string& key, const std::string& value) {
   return Pad(key, 12) + value + "\n";
 }
@@ -170,12 +175,10 @@ std::string VerificationText(const image::Verification& verification) {
   std::string text;
   for (const std::string& problem : verification.problems)
     text += "differs: " + problem + "\n";
-  const std::size_t problems = verification.problems.size();
-  return text + std::to_string(verification.images.size()) +
-         " images: " + std::to_string(verification.blobs) + " blobs, " +
-         std::to_string(verification.layers) + " layers and " + std::to_string(verification.trees) +
-         " trees verified, " + std::to_string(problems) +
-         (problems == 1 ? " difference\n" : " differences\n");
+  return text + Count(verification.images.size(), "image") + ": " +
+         Count(verification.blobs, "blob") + ", " + Count(verification.layers, "layer") + " and " +
+         Count(verification.trees, "tree") + " verified, " +
+         Count(verification.problems.size(), "difference") + "\n";
 }
 
 std::string VerificationJson(const image::Verification& verification) {

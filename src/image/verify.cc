@@ -27,7 +27,7 @@ class Verifier {
   Verifier(const Store& store, const ImportOptions& options) : store_(store), options_(options) {}
 
   Result<void> Image(const ImageRecord& record) {
-    verification_.images.push_back(record.name);
+    if (counted_.insert(record.manifest).second) verification_.images.push_back(record.name);
     std::vector<oci::Digest> documents = {record.manifest, record.config_digest};
     if (record.index) documents.push_back(*record.index);
     for (const oci::Digest& digest : documents)
@@ -148,7 +148,8 @@ class Verifier {
 
   const Store& store_;
   const ImportOptions& options_;
-  std::set<std::string> seen_;  // images share blobs, layers and trees
+  std::set<std::string> seen_;     // images share blobs, layers and trees
+  std::set<oci::Digest> counted_;  // a manifest with several names is one image
   Verification verification_;
 };
 
@@ -165,7 +166,11 @@ Result<Verification> VerifyImages(const Store& store,
     PLIMSOLL_TRY(verifier.Image(record));
     return verifier.Take();
   }
-  PLIMSOLL_TRY_ASSIGN(const std::vector<ImageRecord> records, ListRecords(store));
+  PLIMSOLL_TRY_ASSIGN(std::vector<ImageRecord> records, ListRecords(store));
+  // An image is called by the first of its tags, and by a pin only where it has no tag.
+  std::stable_partition(records.begin(), records.end(), [](const ImageRecord& record) {
+    return record.name.find('@') == std::string::npos;
+  });
   for (const ImageRecord& record : records)
     PLIMSOLL_TRY(verifier.Image(record));
   PLIMSOLL_TRY(verifier.Base());

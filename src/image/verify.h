@@ -13,7 +13,7 @@
 namespace plimsoll::image {
 
 struct Verification {
-  std::vector<std::string> images;    // the names that were verified
+  std::vector<std::string> images;    // that were verified, each manifest by one of its names
   std::vector<std::string> problems;  // "layer sha256:...: 'bin/sh' has other content"
   std::uint64_t blobs = 0;            // that were hashed
   std::uint64_t layers = 0;           // that were unpacked again and compared

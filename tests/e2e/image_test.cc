@@ -141,6 +141,14 @@ TEST_F(Image, VerificationNamesTheFileThatDiffersAndExits1) {
   EXPECT_NE(outcome.out.find("'etc/word' has other content"), std::string::npos) << outcome.out;
 }
 
+TEST_F(Image, VerificationCountsAManifestOnce) {
+  MakeLayout("tool", SmallLayer("x"));
+  ASSERT_EQ(Run({"import", "tool"}).status, 0);
+  ASSERT_EQ(Run({"import", "tool", "--name", "other"}).status, 0);
+  EXPECT_EQ(Run({"verify", "-q"}).out,
+            "1 image: 3 blobs, 1 layer and 1 tree verified, 0 differences\n");
+}
+
 TEST_F(Image, FlagsMayFollowOperandsAndHelpIsThere) {
   MakeLayout("tool", SmallLayer("x"));
   EXPECT_EQ(Run({"import", "--name", "a:1", "tool", "-q"}).status, 0);
