@@ -72,8 +72,7 @@ Result<void> CheckHostUser(const Run& run) {
 // argv -> request -> root -> policy -> plan. With only the help asked for, the plan stays empty.
 Result<void> Prepare(Run& run, const Words& words, bool is_plan) {
   run.is_root = sys::IsRootOfHost();
-  run.json = std::find(words.begin(), std::find(words.begin(), words.end(), "--"), "--json") !=
-             std::find(words.begin(), words.end(), "--");
+  run.json = cli::WantsJson(words);
   PLIMSOLL_TRY_ASSIGN(run.command, cli::ParseExec(words, is_plan));
   run.json = run.command.request.json;
   if (!run.command.help.empty()) return {};
@@ -163,10 +162,8 @@ int RunExec(const Words& words) {
 
 int RunPlan(const Words& words) {
   Run run;
-  auto prepared = Prepare(run, words, true);
-  if (!prepared) {
-    cli::PrintError(prepared.error());
-    return cli::kRunnerFailed;
+  if (auto prepared = Prepare(run, words, true); !prepared) {
+    return cli::Fail(prepared.error(), run.json);
   }
   if (!run.plan) return Answer(run.command.help);
   return Answer(run.json ? plan::DumpJson(run.plan->bytes, run.plan->digest)

@@ -64,9 +64,7 @@ int RunDoctorCommand(const std::vector<std::string>& words) {
     return PrintAnswer(command->help) ? 0 : kRunnerFailed;
   }
   auto status = command ? Examined(*command) : Result<int>(std::move(command).error());
-  if (status) return *status;
-  PrintError(status.error());
-  return kRunnerFailed;
+  return status ? *status : Fail(status.error(), WantsJson(words));
 }
 
 }  // namespace plimsoll::cli

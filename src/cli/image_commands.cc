@@ -247,19 +247,16 @@ Error Unknown(const std::string& name) {
 }  // namespace
 
 int RunImageCommand(const Words& words) {
+  const bool json = WantsJson(words);
   const std::string first = words.empty() ? "" : words[0];
   if (first == "-h" || first == "--help") return PrintAnswer(kUsage) ? 0 : kRunnerFailed;
   for (const auto& [name, run] : kSubcommands) {
     if (name != first) continue;
     const auto answer = run(Words(words.begin() + 1, words.end()));
-    if (!answer) {
-      PrintError(answer.error());
-      return kRunnerFailed;
-    }
+    if (!answer) return Fail(answer.error(), json);
     return PrintAnswer(answer->text) ? answer->status : kRunnerFailed;
   }
-  PrintError(Unknown(first));
-  return kRunnerFailed;
+  return Fail(Unknown(first), json);
 }
 
 }  // namespace plimsoll::cli

@@ -2,6 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
+#include "cli/exit_status.h"
+#include "cli/response.h"
 #include "sys/file.h"
 
 namespace plimsoll::cli {
@@ -14,6 +18,17 @@ void PrintError(const Error& error) {
 void PrintNote(std::string_view text) {
   const std::string line = "plimsoll: " + std::string(text) + "\n";
   (void)sys::WriteAll(STDERR_FILENO, line, "standard error");  // nowhere else to complain
+}
+
+bool WantsJson(const std::vector<std::string>& words) {
+  const auto end = std::find(words.begin(), words.end(), "--");
+  return std::find(words.begin(), end, "--json") != end;
+}
+
+int Fail(const Error& error, bool json) {
+  PrintError(error);
+  if (json) (void)PrintAnswer(RefusalResponse(error));  // the status says that it failed
+  return kRunnerFailed;
 }
 
 bool PrintAnswer(std::string_view text) {

@@ -76,17 +76,21 @@ void WriteProject(json::Writer& writer, const ResponseParts& parts,
   writer.EndObject();
 }
 
+void WriteError(json::Writer& writer, const Error& error) {
+  writer.BeginObject();
+  writer.Member("reason", ReasonName(error.kind));
+  writer.Member("message", error.Message());
+  writer.Member("hint", error.hint);
+  writer.EndObject();
+}
+
 void WriteRefusal(json::Writer& writer, const result::RunResult& result) {
   writer.Key("refusal");
-  if (result.cause != Cause::kSetupFailed || !result.error) {
+  if (result.cause == Cause::kSetupFailed && result.error) {
+    WriteError(writer, *result.error);
+  } else {
     writer.Null();
-    return;
   }
-  writer.BeginObject();
-  writer.Member("reason", ReasonName(result.error->kind));
-  writer.Member("message", result.error->Message());
-  writer.Member("hint", result.error->hint);
-  writer.EndObject();
 }
 
 void WriteLimits(json::Writer& writer, const plan::SandboxPlan* plan,
@@ -146,6 +150,13 @@ std::string RunResponse(const ResponseParts& parts, const result::RunResult& res
   WriteConfinement(writer, parts);
   writer.EndObject();
   return writer.Take() + "\n";
+}
+
+std::string RefusalResponse(const Error& error) {
+  json::Writer writer;
+  writer.BeginObject().Key("refusal");
+  WriteError(writer, error);
+  return writer.EndObject().Take() + "\n";
 }
 
 }  // namespace plimsoll::cli

@@ -1,4 +1,4 @@
-// The JSON answer to a run.
+// The JSON answer to a run, and that of any command that fails.
 #pragma once
 
 #include <string>
@@ -23,5 +23,9 @@ struct ResponseParts {
 // The response with kind "project" and one step, one line with a newline. Streams that are no UTF-8
 // are base64; each has its full length and SHA-256.
 std::string RunResponse(const ResponseParts& parts, const result::RunResult& result);
+
+// What a command that runs nothing answers in place of its own document: {"refusal":{...}}, the
+// same member as in a response to a run; one line with a newline.
+std::string RefusalResponse(const Error& error);
 
 }  // namespace plimsoll::cli

@@ -203,6 +203,26 @@ TEST_F(Flags, OfPlanAreThoseOfExecAndRunNothing) {
   EXPECT_EQ(At(json, "/steps/0/kind"), "namespaces");
 }
 
+TEST_F(Flags, JsonGivesOneDocumentWhenACommandFails) {
+  const std::vector<Words> failures = {{"plan", "--json", "--image", "nosuch", "--", "true"},
+                                       {"plan", "--json", "--memory", "x", "--", "true"},
+                                       {"doctor", "--json", "--nosuch"},
+                                       {"doctor", "--json", "operand"}};
+  for (const Words& words : failures) {
+    const Outcome outcome = RunCommand(Plimsoll(words));
+    const std::string message = At(ParseAnswer(outcome), "/refusal/message");
+    EXPECT_EQ(outcome.status, 125) << message;
+    EXPECT_EQ(FirstLine(outcome.err), "plimsoll: " + message);
+  }
+}
+
+TEST_F(Flags, WithOneValueAreRefusedTheSecondTime) {
+  const Outcome outcome = RunScript("echo ran", {"--timeout", "3s", "--timeout", "4s"});
+  EXPECT_EQ(outcome.status, 125);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(FirstLine(outcome.err), "plimsoll: flag '--timeout' was given twice: '3s' and '4s'");
+}
+
 TEST_F(Flags, OfPlanGiveThePlanThatExecCarriesOut) {
   const auto plan =
       ParseAnswer(RunCommand(Plimsoll({"plan", "--json", "-v", ".:/src", "--", "true"})));

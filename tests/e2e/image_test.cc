@@ -141,6 +141,43 @@ TEST_F(Image, VerificationNamesTheFileThatDiffersAndExits1) {
   EXPECT_NE(outcome.out.find("'etc/word' has other content"), std::string::npos) << outcome.out;
 }
 
+struct Failure {
+  Words words;
+  std::string reason;
+  std::string message;
+};
+
+TEST_F(Image, FailuresAreOneDocumentWithJsonAndASentenceAnyway) {
+  const BuiltImage image = MakeLayout("damaged", SmallLayer("x"));
+  const std::string blob = "/damaged/blobs/sha256/" + image.blobs.front().first;
+  std::ofstream(Workspace() + blob) << "something else";
+  WriteFiles(Workspace(), {{"text", "no archive"}});
+  const std::string unknown = "the store has no image 'nosuch:latest'";
+  const std::vector<Failure> failures = {
+      {{"inspect", "nosuch"}, "environment", unknown},
+      {{"rm", "nosuch"}, "environment", unknown},
+      {{"verify", "nosuch"}, "environment", unknown},
+      {{"inspect", "No Name"}, "request", "image 'No Name': "},
+      {{"import", "nosuch"}, "environment", "image 'nosuch': "},
+      {{"import", "text"}, "protocol", "image 'text': "},
+      {{"import", "damaged", "-q"}, "environment", "image 'damaged': "},
+      {{"ls", "--nosuch"}, "request", "unknown flag '--nosuch'"},
+      {{"nosuch"}, "request", "unknown image command 'nosuch'"},
+  };
+  for (const Failure& failure : failures) {
+    Words words = failure.words;
+    words.insert(words.begin() + 1, "--json");
+    const Outcome outcome = Run(words);
+    const auto answer = ParseAnswer(outcome);
+    EXPECT_EQ(outcome.status, 125) << failure.message;
+    EXPECT_EQ(At(answer, "/refusal/reason"), failure.reason) << outcome.out;
+    const std::string message = At(answer, "/refusal/message");
+    EXPECT_TRUE(message.starts_with(failure.message)) << message;
+    EXPECT_NE(outcome.err.find("plimsoll: " + message + "\n"), std::string::npos) << outcome.err;
+    EXPECT_EQ(Run(failure.words).out, "") << failure.message;
+  }
+}
+
 TEST_F(Image, VerificationCountsAManifestOnce) {
   MakeLayout("tool", SmallLayer("x"));
   ASSERT_EQ(Run({"import", "tool"}).status, 0);

@@ -67,6 +67,13 @@ TEST(RunResponse, OfARefusalNamesReasonAndHintAndHasNoStep) {
   EXPECT_TRUE(project.Member("steps")->Array()->empty());
 }
 
+TEST(RefusalResponse, IsTheRefusalOfARunAndNothingElse) {
+  const Error error = {.kind = ErrorKind::kEnvironment, .what = "no image \"x\"", .hint = "look"};
+  EXPECT_EQ(RefusalResponse(error),
+            R"({"refusal":{"reason":"environment","message":"no image \"x\"","hint":"look"}})"
+            "\n");
+}
+
 struct Row {
   const char* name;
   Cause cause;
