@@ -137,22 +137,22 @@ Result<Answer> Import(const Words& words) {
   return Answer{.text = command.Given().quiet ? "" : ImagesTable(imported->records)};
 }
 
-// Tags, and pins that stand behind no tag of the same name.
+// Tags, and pins that stand behind no tag of the same name; one without a name behind none at all.
 std::vector<image::ImageRecord> Listed(std::vector<image::ImageRecord> records) {
   const auto repository = [](const std::string& name) { return name.substr(0, name.find('@')); };
   std::vector<image::ImageRecord> listed;
   for (const image::ImageRecord& record : records) {
-    const bool pin = record.name.find('@') != std::string::npos;
     const bool shown_elsewhere =
         std::any_of(records.begin(), records.end(), [&](const image::ImageRecord& other) {
-          const bool tag = other.name.find('@') == std::string::npos;
+          if (record.IsNameless() && !other.IsNameless()) return other.manifest == record.manifest;
           const bool same_name =
-              tag ? other.name.substr(0, other.name.rfind(':')) == repository(record.name)
+              !other.IsPin()
+                  ? other.name.substr(0, other.name.rfind(':')) == repository(record.name)
                   : other.name == repository(record.name) + "@" + record.manifest.ToString() &&
                         other.name != record.name;
           return same_name && other.manifest == record.manifest;
         });
-    if (!pin || !shown_elsewhere) listed.push_back(record);
+    if (!record.IsPin() || !shown_elsewhere) listed.push_back(record);
   }
   return listed;
 }

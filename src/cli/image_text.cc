@@ -108,15 +108,29 @@ std::string Line(const std::string& key, const std::string& value) {
   return Pad(key, 12) + value + "\n";
 }
 
+std::string NameOf(const image::ImageRecord& record) {
+  return record.IsNameless() ? "<none>" : record.name;
+}
+
+// What a line of the table says to name the manifest; where there is no name, what rm takes.
+std::string ManifestOf(const image::ImageRecord& record) {
+  return record.IsNameless() ? record.manifest.ToString()
+                             : record.manifest.Hex().substr(0, kShortDigest);
+}
+
 }  // namespace
 
 std::string ImagesTable(const std::vector<image::ImageRecord>& records) {
-  std::size_t width = 4;
-  for (const image::ImageRecord& record : records)
-    width = std::max(width, record.name.size());
-  std::string text = Pad("NAME", width + 2) + Pad("MANIFEST", 14) + Pad("SIZE", 10) + "IMPORTED\n";
+  std::size_t name = 4;
+  std::size_t manifest = kShortDigest;
   for (const image::ImageRecord& record : records) {
-    text += Pad(record.name, width + 2) + Pad(record.manifest.Hex().substr(0, kShortDigest), 14) +
+    name = std::max(name, NameOf(record).size());
+    manifest = std::max(manifest, ManifestOf(record).size());
+  }
+  std::string text =
+      Pad("NAME", name + 2) + Pad("MANIFEST", manifest + 2) + Pad("SIZE", 10) + "IMPORTED\n";
+  for (const image::ImageRecord& record : records) {
+    text += Pad(NameOf(record), name + 2) + Pad(ManifestOf(record), manifest + 2) +
             Pad(HumanSize(record.size), 10) + UtcTime(record.imported) + "\n";
   }
   return text;
@@ -133,7 +147,7 @@ std::string ImagesJson(const std::vector<image::ImageRecord>& records) {
 std::string ImageText(const image::ImageRecord& record,
                       const std::vector<image::LayerFacts>& facts) {
   const oci::ImageConfig& config = record.config;
-  std::string text = Line("name", record.name) + Line("manifest", record.manifest.ToString());
+  std::string text = Line("name", NameOf(record)) + Line("manifest", record.manifest.ToString());
   if (record.index) text += Line("index", record.index->ToString());
   text += Line("platform", Quote(config.platform.ToString())) +
           Line("size", HumanSize(record.size)) + Line("imported", UtcTime(record.imported)) +
@@ -160,14 +174,21 @@ std::string ImageJson(const image::ImageRecord& record,
 
 std::string RemovedText(const image::Removed& removed) {
   std::string text;
-  for (const std::string& name : removed.names)
-    text += "removed " + name + "\n";
-  return text + "freed " + HumanSize(removed.freed) + "\n";
+  for (const std::string& name : removed.names) {
+    text += "removed ";
+    text += name.substr(name.starts_with('@') ? 1 : 0) + "\n";
+  }
+  const image::Freed& freed = removed.freed;
+  return text + "freed " + HumanSize(freed.Total()) + " (blobs " + HumanSize(freed.blobs) +
+         ", layers " + HumanSize(freed.layers) + ", trees " + HumanSize(freed.trees) + ")\n";
 }
 
 std::string RemovedJson(const image::Removed& removed) {
   json::Writer writer(json::Writer::Style::kIndented);
-  writer.BeginObject().Key("removed").Strings(removed.names).Member("freed", removed.freed);
+  writer.BeginObject().Key("removed").Strings(removed.names);
+  writer.Member("freed", removed.freed.Total()).Member("freed_blobs", removed.freed.blobs);
+  writer.Member("freed_layers", removed.freed.layers);
+  writer.Member("freed_trees", removed.freed.trees);
   return writer.EndObject().Take() + "\n";
 }
 

@@ -22,8 +22,8 @@ oci::ImageReference Pin(const oci::Digest& manifest) {
   return pin;
 }
 
-// The record of a digest that was found in a source: the index is that of the source, whatever
-// other source the store has the same manifest from.
+// The record of a digest that was found in a source, under whatever name the store has it: the
+// index is that of the source, whatever other source the store has the same manifest from.
 Result<std::optional<ImageRecord>> ReadPinned(const std::string& store_path,
                                               const RememberedArchive& found) {
   PLIMSOLL_TRY_ASSIGN(std::optional<ImageRecord> record,

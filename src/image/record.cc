@@ -55,6 +55,30 @@ Result<std::vector<RecordedLayer>> ReadLayers(const json::Value& root) {
   return layers;
 }
 
+Result<std::optional<ImageRecord>> ReadRecordFile(int dir, const std::string& path) {
+  const auto fd = sys::OpenAt(dir, path, O_RDONLY | O_NOFOLLOW);
+  if (!fd && fd.error().sys_errno == ENOENT) return std::optional<ImageRecord>();
+  if (!fd) return fd.error();
+  PLIMSOLL_TRY_ASSIGN(std::string text, sys::ReadAll(fd->Get(), kMaxRecordBytes, path));
+  PLIMSOLL_TRY_ASSIGN(ImageRecord record, ParseRecord(std::move(text), path));
+  return std::optional<ImageRecord>(std::move(record));
+}
+
+// The record under any name with this pin, such as "@sha256:..."; the first by name.
+Result<std::optional<ImageRecord>> ReadAnyWithPin(const std::string& store_path,
+                                                  const std::string& pin) {
+  const std::string folder = store_path + "/images";
+  const auto images = sys::Open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  if (!images && images.error().sys_errno == ENOENT) return std::optional<ImageRecord>();
+  if (!images) return images.error();
+  PLIMSOLL_TRY_ASSIGN(const std::vector<std::string> files,
+                      sys::ListDirectory(images->Get(), folder));
+  for (const std::string& file : files) {
+    if (file.ends_with(pin)) return ReadRecordFile(images->Get(), file);
+  }
+  return std::optional<ImageRecord>();
+}
+
 }  // namespace
 
 std::string ImageRecord::Environment() const {
@@ -112,13 +136,10 @@ std::string FormatRecord(const ImageRecord& record) {
 
 Result<std::optional<ImageRecord>> ReadRecord(const std::string& store_path,
                                               const oci::ImageReference& reference) {
-  const std::string path = store_path + "/" + FileName(reference);
-  const auto fd = sys::Open(path, O_RDONLY | O_NOFOLLOW);
-  if (!fd && fd.error().sys_errno == ENOENT) return std::optional<ImageRecord>();
-  if (!fd) return fd.error();
-  PLIMSOLL_TRY_ASSIGN(std::string text, sys::ReadAll(fd->Get(), kMaxRecordBytes, path));
-  PLIMSOLL_TRY_ASSIGN(ImageRecord record, ParseRecord(std::move(text), path));
-  return std::optional<ImageRecord>(std::move(record));
+  PLIMSOLL_TRY_ASSIGN(std::optional<ImageRecord> record,
+                      ReadRecordFile(AT_FDCWD, store_path + "/" + FileName(reference)));
+  if (record || !reference.name.empty()) return record;
+  return ReadAnyWithPin(store_path, reference.ToString());
 }
 
 Result<void> WriteRecord(const Store& store, const WorkDirectory& work,

@@ -32,12 +32,18 @@ struct ImageRecord {
   std::string source;         // what it was imported from, as the user gave it
   oci::ImageConfig config;
 
+  // Filed under a digest and not under a tag.
+  bool IsPin() const { return name.find('@') != std::string::npos; }
+  // Filed under its digest alone, "@sha256:...": what a run by path has brought in.
+  bool IsNameless() const { return name.starts_with('@'); }
+
   // "oci-image:sha256:..." of the index when there is one, else of the manifest.
   std::string Environment() const;
 };
 
-// The record that `reference` (of the store) is filed under; nothing when there is none. Reads one
-// file; `store_path` is absolute.
+// The record that `reference` (of the store) is filed under; nothing when there is none. A digest
+// alone is that of an image of any name. Reads one file, and for a digest alone that has no file of
+// its own lists the folder; `store_path` is absolute.
 Result<std::optional<ImageRecord>> ReadRecord(const std::string& store_path,
                                               const oci::ImageReference& reference);
 

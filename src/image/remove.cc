@@ -2,18 +2,19 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <functional>
+#include <iterator>
 #include <set>
 
 #include "base/text.h"
 #include "image/base_image.h"
 #include "image/find.h"
+#include "image/freed_bytes.h"
 #include "image/record.h"
 #include "sys/file.h"
 
@@ -54,68 +55,93 @@ Result<sys::UniqueFd> TryLockTree(const Store& store, const std::string& hex) {
   return sys::UniqueFd();
 }
 
-// rootfs is taken out under the lock before anything of it is removed: see OpenReadyTree.
-Result<void> RemoveTreeOf(const Store& store, const std::string& hex) {
+// rootfs is taken out under the lock before anything of it is removed: see OpenReadyTree. Returns
+// what becomes free; here and below it is counted while it is still there.
+Result<std::uint64_t> RemoveTreeOf(const Store& store, const std::string& hex) {
   const std::string path = "trees/" + hex;
   const auto lock = TryLockTree(store, hex);
   if (!lock && lock.error().sys_errno != ENOENT) return lock.error();
-  if (lock && !lock->IsOpen()) return {};  // in use; the next removal takes it
+  if (lock && !lock->IsOpen()) return 0;  // in use; the next removal takes it
+  PLIMSOLL_TRY_ASSIGN(const std::uint64_t freed, FreedBytes(store.Root(), path));
   PLIMSOLL_TRY_ASSIGN(const WorkDirectory work, WorkDirectory::Claim(store, "remove-" + hex));
   const std::string to = work.Path() + "/rootfs";
   if (::renameat(store.Root(), (path + "/rootfs").c_str(), store.Root(), to.c_str()) != 0 &&
       errno != ENOENT) {
     return sys::ErrnoError("rename " + Quote(path + "/rootfs"));
   }
-  return sys::RemoveTree(store.Root(), path);
+  PLIMSOLL_TRY(sys::RemoveTree(store.Root(), path));
+  return freed;
 }
 
-Result<void> RemoveLayerOf(const Store& store, const std::string& hex) {
+Result<std::uint64_t> RemoveLayerOf(const Store& store, const std::string& hex) {
   PLIMSOLL_TRY_ASSIGN(const WorkDirectory work, WorkDirectory::Claim(store, "remove-" + hex));
   const std::string from = "layers/" + hex;
   const std::string to = work.Path() + "/layer";
+  PLIMSOLL_TRY_ASSIGN(const std::uint64_t freed, FreedBytes(store.Root(), from));
   if (::renameat(store.Root(), from.c_str(), store.Root(), to.c_str()) != 0) {
     return sys::ErrnoError("rename " + Quote(from));
   }
-  return {};
+  return freed;
 }
 
-// Calls `remove` for every name in `folder` that is not in `needed`.
-Result<void> ForOthers(const Store& store, const std::string& folder,
-                       const std::set<std::string>& needed,
-                       const std::function<Result<void>(const std::string&)>& remove) {
+Result<std::uint64_t> RemoveFile(const Store& store, const std::string& path) {
+  PLIMSOLL_TRY_ASSIGN(const std::uint64_t freed, FreedBytes(store.Root(), path));
+  PLIMSOLL_TRY(sys::RemoveTree(store.Root(), path));
+  return freed;
+}
+
+// Calls `remove` for every name in `folder` that is not in `needed`; the sum of what it returns.
+Result<std::uint64_t> ForOthers(
+    const Store& store, const std::string& folder, const std::set<std::string>& needed,
+    const std::function<Result<std::uint64_t>(const std::string&)>& remove) {
   PLIMSOLL_TRY_ASSIGN(const sys::UniqueFd dir,
                       sys::OpenAt(store.Root(), folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   PLIMSOLL_TRY_ASSIGN(const std::vector<std::string> names, sys::ListDirectory(dir.Get(), folder));
+  std::uint64_t freed = 0;
   for (const std::string& name : names) {
-    if (needed.count(name) == 0) PLIMSOLL_TRY(remove(name));
+    if (needed.count(name) != 0) continue;
+    PLIMSOLL_TRY_ASSIGN(const std::uint64_t bytes, remove(name));
+    freed += bytes;
   }
-  return {};
+  return freed;
 }
 
-// The caller holds the store's exclusive lock. Returns the bytes of the blobs that went.
-Result<std::uint64_t> Collect(const Store& store, const std::vector<ImageRecord>& records) {
+// The caller holds the store's exclusive lock. Trees go before the layers that they are linked to,
+// so that a layer's files have no other name when they are counted.
+Result<Freed> Collect(const Store& store, const std::vector<ImageRecord>& records) {
   PLIMSOLL_TRY_ASSIGN(const Needed needed, NeededBy(records));
-  std::uint64_t freed = 0;
-  PLIMSOLL_TRY(ForOthers(store, "trees", needed.trees,
-                         [&](const std::string& hex) { return RemoveTreeOf(store, hex); }));
-  PLIMSOLL_TRY(ForOthers(store, "layers", needed.layers,
-                         [&](const std::string& hex) { return RemoveLayerOf(store, hex); }));
-  PLIMSOLL_TRY(
-      ForOthers(store, "blobs/sha256", needed.blobs, [&](const std::string& hex) -> Result<void> {
-        const std::string path = "blobs/sha256/" + hex;
-        PLIMSOLL_TRY_ASSIGN(const struct stat status, sys::StatAt(store.Root(), path));
-        freed += static_cast<std::uint64_t>(status.st_size);
-        return sys::RemoveTree(store.Root(), path);
-      }));
+  Freed freed;
+  PLIMSOLL_TRY_ASSIGN(freed.trees, ForOthers(store, "trees", needed.trees, [&](const auto& hex) {
+                        return RemoveTreeOf(store, hex);
+                      }));
+  PLIMSOLL_TRY_ASSIGN(freed.layers, ForOthers(store, "layers", needed.layers, [&](const auto& hex) {
+                        return RemoveLayerOf(store, hex);
+                      }));
+  PLIMSOLL_TRY_ASSIGN(freed.blobs,
+                      ForOthers(store, "blobs/sha256", needed.blobs, [&](const auto& hex) {
+                        return RemoveFile(store, "blobs/sha256/" + hex);
+                      }));
   // What is remembered of archive files points to records; it is made again when it is missed.
-  PLIMSOLL_TRY(ForOthers(store, "archives", {}, [&](const std::string& name) {
-    return sys::RemoveTree(store.Root(), "archives/" + name);
-  }));
+  PLIMSOLL_TRY(ForOthers(store, "archives", {},
+                         [&](const auto& name) { return RemoveFile(store, "archives/" + name); }));
   return freed;
 }
 
 bool Has(const ImageRecord& record, const oci::Digest& digest) {
   return record.manifest == digest || record.index == digest;
+}
+
+// What a run by path has kept of the image goes to `gone` unless a name of it stays in `kept`.
+void TakeNameless(std::vector<ImageRecord>& kept, std::vector<ImageRecord>& gone,
+                  const oci::Digest& manifest) {
+  const bool named = std::any_of(kept.begin(), kept.end(), [&](const ImageRecord& record) {
+    return record.manifest == manifest && !record.IsNameless();
+  });
+  if (named) return;
+  const auto first = std::stable_partition(
+      kept.begin(), kept.end(), [&](const auto& record) { return record.manifest != manifest; });
+  std::move(first, kept.end(), std::back_inserter(gone));
+  kept.erase(first, kept.end());
 }
 
 // Splits `records` into what goes (returned) and what stays (left in `records`).
@@ -127,7 +153,8 @@ Result<std::vector<ImageRecord>> TakeOut(std::vector<ImageRecord>& records,
   bool other_tag = false;  // of the same name, with the same manifest
   for (ImageRecord& record : records) {
     PLIMSOLL_TRY_ASSIGN(const oci::ImageReference own, oci::ParseStoreName(record.name));
-    const bool same = own.name == reference.name && record.manifest == manifest;
+    const bool same =
+        (reference.name.empty() || own.name == reference.name) && record.manifest == manifest;
     if (same && !reference.digest && !own.digest && own != reference) other_tag = true;
     const bool goes =
         own == reference ||
@@ -144,11 +171,19 @@ Result<std::vector<ImageRecord>> TakeOut(std::vector<ImageRecord>& records,
       it = gone.erase(it);
     }
   }
+  if (!reference.name.empty()) TakeNameless(kept, gone, manifest);
   records = std::move(kept);
   return gone;
 }
 
 }  // namespace
+
+Freed& Freed::operator+=(const Freed& other) {
+  blobs += other.blobs;
+  layers += other.layers;
+  trees += other.trees;
+  return *this;
+}
 
 Result<Removed> RemoveImage(const Store& store, const oci::ImageReference& reference) {
   PLIMSOLL_TRY_ASSIGN(const ImageRecord record, FindImage(store.Path(), reference, {}));

@@ -11,13 +11,26 @@
 
 namespace plimsoll::image {
 
-struct Removed {
-  std::vector<std::string> names;  // the records that were taken away
-  std::uint64_t freed = 0;         // bytes of blobs
+// Bytes that the file system has back. Trees share their files with the layers, which they are
+// counted with.
+struct Freed {
+  std::uint64_t blobs = 0;
+  std::uint64_t layers = 0;
+  std::uint64_t trees = 0;
+
+  std::uint64_t Total() const { return blobs + layers + trees; }
+  Freed& operator+=(const Freed& other);
 };
 
-// Removes NAME:TAG together with the pins of NAME that no other tag of it stands behind; or, for a
-// digest, every record of NAME with that manifest or index. Then what no record needs is removed.
+struct Removed {
+  std::vector<std::string> names;  // the records that were taken away
+  Freed freed;
+};
+
+// Removes NAME:TAG together with the pins of NAME that no other tag of it stands behind; or, for
+// NAME@DIGEST, every record of NAME with that manifest or index; or, for a digest alone, every such
+// record whatever its name. With the last name of an image what a run by path has kept goes as
+// well. Then what no record needs is removed.
 //
 // Errors: kEnvironment when the name is unknown, and when a run uses the image's tree and nobody
 // else would keep it; then nothing is removed.

@@ -168,9 +168,8 @@ Result<Verification> VerifyImages(const Store& store,
   }
   PLIMSOLL_TRY_ASSIGN(std::vector<ImageRecord> records, ListRecords(store));
   // An image is called by the first of its tags, and by a pin only where it has no tag.
-  std::stable_partition(records.begin(), records.end(), [](const ImageRecord& record) {
-    return record.name.find('@') == std::string::npos;
-  });
+  std::stable_partition(records.begin(), records.end(),
+                        [](const auto& record) { return !record.IsPin(); });
   for (const ImageRecord& record : records)
     PLIMSOLL_TRY(verifier.Image(record));
   PLIMSOLL_TRY(verifier.Base());

@@ -117,6 +117,10 @@ bool IsTag(std::string_view text) {
 Result<ImageReference> ParseStoreName(std::string_view text) {
   std::string_view rest = text;
   ImageReference reference;
+  if (const auto bare = ParseDigest(text)) {  // as other programs print it
+    reference.digest = *bare;
+    return reference;
+  }
   PLIMSOLL_TRY_ASSIGN(reference.digest, TakeDigest(rest));
   // A colon before a "/" belongs to a registry's port.
   const std::size_t slash = rest.rfind('/');

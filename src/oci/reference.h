@@ -10,7 +10,8 @@
 
 namespace plimsoll::oci {
 
-// NAME[:TAG][@sha256:HEX], @sha256:HEX   the local store
+// NAME[:TAG][@sha256:HEX]                the local store
+// @sha256:HEX, sha256:HEX                the same, whatever the name
 // oci:DIR[:TAG | @sha256:HEX]            an OCI image layout
 // oci-archive:FILE[@sha256:HEX]          the same in a tar file
 // docker-archive:FILE[@sha256:HEX]       what `docker save` writes

@@ -141,6 +141,39 @@ TEST_F(Image, VerificationNamesTheFileThatDiffersAndExits1) {
   EXPECT_NE(outcome.out.find("'etc/word' has other content"), std::string::npos) << outcome.out;
 }
 
+TEST_F(Image, RunByPathIsListedWithoutANameAndRemovedByItsDigest) {
+  const BuiltImage image = MakeLayout("layout", SmallLayer("path"));
+  ASSERT_EQ(RunIn("oci:layout", {"sh", "-c", ":"}).status, 0);
+  const std::string listed = Run({"ls"}).out;
+  EXPECT_TRUE(listed.starts_with("NAME    MANIFEST ")) << listed;
+  EXPECT_NE(listed.find("\n<none>  " + image.manifest_digest + "  "), std::string::npos) << listed;
+  const Outcome shown = Run({"inspect", image.manifest_digest});
+  EXPECT_TRUE(shown.out.starts_with("name        <none>\n")) << shown.out << shown.err;
+
+  const Outcome removed = Run({"rm", image.manifest_digest});
+  EXPECT_TRUE(removed.out.starts_with("removed " + image.manifest_digest + "\nfreed "))
+      << removed.out << removed.err;
+  EXPECT_EQ(removed.out.find("freed 0 B"), std::string::npos) << removed.out;
+  EXPECT_EQ(Run({"ls"}).out, "NAME  MANIFEST      SIZE      IMPORTED\n");
+}
+
+TEST_F(Image, RunByPathWithANameIsListedByIt) {
+  const BuiltImage image = MakeLayout("tool", SmallLayer("x"));
+  ASSERT_EQ(RunIn("oci:tool", {"sh", "-c", ":"}).status, 0);
+  ASSERT_EQ(Run({"import", "tool"}).status, 0);
+  ASSERT_EQ(RunIn("oci:tool", {"sh", "-c", ":"}).status, 0);
+  const auto listed = ParseAnswer(Run({"ls", "--json"}));
+  EXPECT_EQ(At(listed, "/images"), "1");
+  EXPECT_EQ(At(listed, "/images/0/name"), "tool:1.0");
+  const auto removed = ParseAnswer(Run({"rm", "tool:1.0", "--json"}));
+  const std::uint64_t freed = std::stoull(At(removed, "/freed"));
+  EXPECT_GT(freed, Busybox().size() * 5 / 4) << "the unpacked layer, and a blob";
+  EXPECT_EQ(freed, std::stoull(At(removed, "/freed_blobs")) +
+                       std::stoull(At(removed, "/freed_layers")) +
+                       std::stoull(At(removed, "/freed_trees")));
+  EXPECT_TRUE(std::filesystem::is_empty(store_ + "/images"));
+}
+
 struct Failure {
   Words words;
   std::string reason;

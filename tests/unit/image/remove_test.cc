@@ -2,6 +2,9 @@
 #include "image/remove.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <map>
 
 #include "image/record.h"
 #include "unit/image/store_fixture.h"
@@ -20,6 +23,22 @@ class RemoveImageTest : public StoreTest {
     const Store store = OpenStore();
     return RemoveImage(store, *oci::ParseStoreName(name));
   }
+  // What the data of the store takes on disk; a file counts once, whatever names it has.
+  std::uint64_t Occupied() const {
+    std::map<ino_t, std::uint64_t> files;
+    for (const char* folder : {"blobs/sha256", "layers", "trees"}) {
+      const std::string path = StorePath() + "/" + folder;
+      for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {
+        struct stat status = {};
+        EXPECT_EQ(::lstat(entry.path().c_str(), &status), 0) << entry.path();
+        files[status.st_ino] = static_cast<std::uint64_t>(status.st_blocks) * 512;
+      }
+    }
+    std::uint64_t bytes = 0;
+    for (const auto& [inode, occupied] : files)
+      bytes += occupied;
+    return bytes;
+  }
   std::vector<std::string> Names() {
     const Store store = OpenStore();
     std::vector<std::string> names;
@@ -35,8 +54,66 @@ TEST_F(RemoveImageTest, TakesEverythingOfTheLastName) {
   const auto removed = Remove("a:1");
   ASSERT_TRUE(removed) << removed.error().Message();
   EXPECT_EQ(removed->names, (std::vector<std::string>{"a:1", "a@" + image.manifest_digest}));
-  EXPECT_GT(removed->freed, 0U);
   ExpectEmptyStore();
+}
+
+TEST_F(RemoveImageTest, SaysWhatTheFileSystemHasBack) {
+  const std::string base = TarBuilder().File("etc/word", std::string(100'000, 'b')).Finish();
+  const std::string top = TarBuilder().File("x", std::string(50'000, 'x')).Finish();
+  ASSERT_TRUE(Import(WriteLayout("1", LayoutFiles(BuildImage({.layers = {base}}), "")), "one:1"));
+  ASSERT_TRUE(
+      Import(WriteLayout("2", LayoutFiles(BuildImage({.layers = {base, top}}), "")), "two:1"));
+  const std::uint64_t before = Occupied();
+  const auto removed = Remove("two:1");
+  ASSERT_TRUE(removed) << removed.error().Message();
+  EXPECT_EQ(removed->freed.Total(), before - Occupied());
+  EXPECT_GE(removed->freed.blobs, 50'000U);
+  EXPECT_GE(removed->freed.layers, 50'000U);
+  EXPECT_LT(removed->freed.layers, 100'000U) << "the base is still there";
+  const std::uint64_t rest = Occupied();
+  const auto last = Remove("one:1");
+  ASSERT_TRUE(last) << last.error().Message();
+  EXPECT_EQ(last->freed.Total(), rest - Occupied());
+  EXPECT_GE(last->freed.layers, 100'000U);
+}
+
+TEST_F(RemoveImageTest, WhatARunByPathKeptGoesByItsDigest) {
+  const BuiltImage image = SmallImage("x");
+  const std::string layout = WriteLayout("l", LayoutFiles(image, ""));
+  for (const char* prefix : {"", "@"}) {
+    ASSERT_TRUE(PrepareRootfs(StorePath(), "oci:" + layout));
+    EXPECT_EQ(Names(), std::vector<std::string>{"@" + image.manifest_digest});
+    const auto removed = Remove(prefix + image.manifest_digest);
+    ASSERT_TRUE(removed) << removed.error().Message();
+    EXPECT_GT(removed->freed.Total(), 0U);
+    ExpectEmptyStore();
+  }
+}
+
+TEST_F(RemoveImageTest, WhatARunByPathKeptGoesWithTheLastName) {
+  const BuiltImage image = SmallImage("x");
+  const std::string layout = WriteLayout("l", LayoutFiles(image, ""));
+  ASSERT_TRUE(PrepareRootfs(StorePath(), "oci:" + layout));
+  ASSERT_TRUE(Import(layout, "a:1"));
+  ASSERT_TRUE(Import(layout, "b:1"));
+  const auto first = Remove("a:1");
+  ASSERT_TRUE(first) << first.error().Message();
+  EXPECT_EQ(first->freed.Total(), 0U) << "b:1 is the same image";
+  ASSERT_TRUE(Remove("b:1"));
+  ExpectEmptyStore();
+}
+
+TEST_F(RemoveImageTest, ADigestAloneTakesTheImageUnderEveryName) {
+  const BuiltImage image = SmallImage("x");
+  const std::string layout = WriteLayout("l", LayoutFiles(image, ""));
+  ASSERT_TRUE(Import(layout, "a:1"));
+  ASSERT_TRUE(Import(layout, "b:1"));
+  ASSERT_TRUE(Import(WriteLayout("other", LayoutFiles(SmallImage("other"), "")), "c:1"));
+  const auto removed = Remove(image.manifest_digest);
+  ASSERT_TRUE(removed) << removed.error().Message();
+  EXPECT_EQ(removed->names, (std::vector<std::string>{"a:1", "a@" + image.manifest_digest, "b:1",
+                                                      "b@" + image.manifest_digest}));
+  EXPECT_EQ(Word("c:1"), "other");
 }
 
 TEST_F(RemoveImageTest, KeepsWhatOthersNeed) {

@@ -139,6 +139,19 @@ TEST_F(PrepareRootfsTest, ALayoutIsImportedOnFirstUseOnly) {
   EXPECT_EQ(Word("oci:" + layout), "from a layout") << "the layer is not read again";
 }
 
+TEST_F(PrepareRootfsTest, ALayoutOfAnImageThatHasANameIsNotImportedAgain) {
+  const BuiltImage image = SmallImage("x");
+  const std::string layout = WriteLayout("l", LayoutFiles(image, ""));
+  ASSERT_TRUE(Import(layout, "a:1"));
+  const std::size_t records = CountIn("images");
+  EXPECT_EQ(Word("oci:" + layout), "x");
+  EXPECT_EQ(Word("@" + image.manifest_digest), "x");
+  EXPECT_EQ(Word(image.manifest_digest), "x");
+  EXPECT_EQ(CountIn("images"), records);
+  const std::string other = SmallImage("other").manifest_digest;
+  EXPECT_EQ(WhyNot(other), "the store has no image '@" + other + "'");
+}
+
 TEST_F(PrepareRootfsTest, AChangedLayoutIsAnotherImage) {
   const std::string layout = WriteLayout("l", LayoutFiles(SmallImage("old"), ""));
   EXPECT_EQ(Word("oci:" + layout), "old");
