@@ -94,9 +94,11 @@ Result<void> AddVariable(const std::string& text, request::RunRequest& request) 
   PLIMSOLL_TRY_ASSIGN(std::string name, VariableName(text.substr(0, equals), text));
   if (equals != std::string::npos) {
     request.environment.emplace_back(std::move(name), text.substr(equals + 1));
-  } else if (const char* value = std::getenv(name.c_str())) {
-    request.environment.emplace_back(std::move(name), value);
+    return {};
   }
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): this process has one thread
+  const char* value = std::getenv(name.c_str());
+  if (value != nullptr) request.environment.emplace_back(std::move(name), value);
   return {};
 }
 

@@ -233,6 +233,7 @@ constexpr std::array<std::pair<std::string_view, Run>, 5> kSubcommands = {{
 
 Error Unknown(const std::string& name) {
   std::vector<std::string_view> names;
+  names.reserve(kSubcommands.size());
   for (const auto& [known, run] : kSubcommands)
     names.push_back(known);
   Error error{

@@ -42,6 +42,13 @@ std::string Pad(std::string text, std::size_t width) {
   return text;
 }
 
+// "PATH=/bin"
+std::string Assignment(const std::string& name, const std::string& value) {
+  std::string text = name;
+  text += '=';
+  return text += value;
+}
+
 void WriteFacts(json::Writer& writer, const image::LayerFacts& facts) {
   writer.Member("entries", facts.entries).Member("files", facts.files);
   writer.Member("bytes", facts.bytes).Member("whiteouts", facts.whiteouts.size());
@@ -75,7 +82,7 @@ void WriteImage(json::Writer& writer, const image::ImageRecord& record,
   writer.Key("entrypoint").Strings(record.config.entrypoint);
   writer.Key("cmd").Strings(record.config.cmd).Key("env").BeginArray();
   for (const auto& [name, value] : record.config.env)
-    writer.String(name + "=" + value);
+    writer.String(Assignment(name, value));
   writer.EndArray().Member("user", record.config.user);
   writer.Member("working_dir", record.config.working_dir).EndObject().EndObject();
 }
@@ -159,7 +166,7 @@ std::string ImageText(const image::ImageRecord& record,
   if (!config.entrypoint.empty()) text += Line("entrypoint", QuoteAll(config.entrypoint));
   if (!config.cmd.empty()) text += Line("cmd", QuoteAll(config.cmd));
   for (const auto& [name, value] : config.env)
-    text += Line("env", Quote(name + "=" + value));
+    text += Line("env", Quote(Assignment(name, value)));
   if (!config.user.empty()) text += Line("user", Quote(config.user));
   if (!config.working_dir.empty()) text += Line("workdir", Quote(config.working_dir));
   return text;

@@ -13,6 +13,7 @@ namespace {
 
 // The variable when it holds an absolute path; the specification has relative ones ignored.
 std::string AbsoluteVariable(const char* name) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): this process has one thread
   const char* value = std::getenv(name);
   return value != nullptr && value[0] == '/' ? value : "";
 }

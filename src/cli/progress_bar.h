@@ -15,6 +15,8 @@ class ProgressBar {
   explicit ProgressBar(bool quiet);
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
+  ProgressBar(ProgressBar&&) = delete;
+  ProgressBar& operator=(ProgressBar&&) = delete;
   ~ProgressBar();
 
   // Refers to this object.

@@ -14,6 +14,11 @@ namespace plimsoll::image {
 
 class Source {
  public:
+  Source() = default;
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+  Source(Source&&) = delete;
+  Source& operator=(Source&&) = delete;
   virtual ~Source() = default;
 
   // The regular file at `path`, for reading. Errors: kEnvironment when there is none.

@@ -61,12 +61,12 @@ std::string Value::Pointer() const {
   for (std::size_t index = index_; tree.nodes[index].parent != index;) {
     const std::size_t parent = tree.nodes[index].parent;
     if (tree.nodes[parent].kind == Kind::kObject) {
-      pointer = PointerPart(tree.View(tree.nodes[index].key)) + pointer;
+      pointer.insert(0, PointerPart(tree.View(tree.nodes[index].key)));
     } else {
       std::size_t position = 0;
       for (std::size_t at = parent + 1; at != index; at = tree.nodes[at].end)
         ++position;
-      pointer = "/" + std::to_string(position) + pointer;
+      pointer.insert(0, "/" + std::to_string(position));
     }
     index = parent;
   }

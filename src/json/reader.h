@@ -71,6 +71,8 @@ class Value {
 // they are taken anew from Root().
 class Document {
  public:
+  Document(const Document&) = delete;
+  Document& operator=(const Document&) = delete;
   Document(Document&&) noexcept;
   Document& operator=(Document&&) noexcept;
   ~Document();
