@@ -196,6 +196,6 @@ int main(int argc, char** argv) {
   const int status = plimsoll::Dispatch({argv + std::min(argc, 1), argv + argc});
   // Not exit(): the thread that feeds the guest may still be reading, and there is nothing to tidy
   // up.
-  std::fflush(nullptr);
+  (void)std::fflush(nullptr);
   ::_exit(status);
 }
