@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kSignals = 64;
 constexpr int kIffUp = 1;
+constexpr uint64_t kRlimitCpu = 0;  // RLIMIT_CPU of <sys/resource.h>, which is libc's
 
 // struct ifreq of netdevice(7), as far as the flags go; libc's header does not fit in here.
 struct InterfaceRequest {
@@ -74,7 +75,9 @@ int DropCapabilities(uint64_t last) {
   return ErrnoOf(Syscall(__NR_capset, &header, &none[0]));
 }
 
+// No processor time at all would end init by SIGKILL before it could say which step that was.
 int SetLimit(const Step& step) {
+  if (step.number[0] == kRlimitCpu && (step.number[1] == 0 || step.number[2] == 0)) return EINVAL;
   const Limit64 limit = {step.number[1], step.number[2]};
   return ErrnoOf(Syscall(__NR_prlimit64, 0, step.number[0], &limit, nullptr));
 }
