@@ -206,7 +206,7 @@ class Bench:
         if not self.wanted("libraries"):
             return
         lines = run(f"ldd {self.program}").stdout.splitlines()
-        names = [line.split()[0] for line in lines if "linux-vdso" not in line]
+        names = [line.split()[0] for line in lines if not re.search("linux-vdso|statically linked", line)]
         others = [name for name in names if not re.search(r"(^|/)(libc\.so|ld-linux)", name)]
         self.row("libraries besides libc and the loader", str(len(others)), "", len(others), 0, {"ldd": lines})
 
