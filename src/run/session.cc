@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/text.h"
@@ -94,7 +95,7 @@ class Session {
     if (watched.timeout) stop_at_ = started_ + *watched.timeout;
     if (watched.cpu_time || watched.memory_asked) watch_interval_ = kWatchInterval;
     if (watched.cpu_time || watched.memory_bytes) look_at_ = started_ + watch_interval_;
-    if (options.interactive) InputPump(STDIN_FILENO, std::move(streams.in));
+    if (options.interactive) StartInput(std::move(streams.in));
   }
 
   result::RunResult Run() {
@@ -105,6 +106,16 @@ class Session {
   }
 
  private:
+  // A command without its input would take nothing for all there is, so it is not left to run.
+  void StartInput(sys::UniqueFd sink) {
+    try {
+      InputPump(STDIN_FILENO, std::move(sink));
+    } catch (const std::system_error& error) {
+      input_errno_ = error.code().value();
+      Kill();
+    }
+  }
+
   void WaitForEvent() {
     std::array<struct pollfd, 4> events = {{{sandbox_.init.pidfd.Get(), POLLIN, 0},
                                             {signals_.Get(), POLLIN, 0},
@@ -271,6 +282,8 @@ class Session {
       result.cause = *stopped_for_;
       result.detail = LimitDetail();
       if (!wait_status_) result.signal = SIGKILL;
+    } else if (input_errno_ != 0) {
+      NoInput(result);
     } else if (!wait_status_) {
       InitKilled(result);
     } else if (result.signal != 0) {
@@ -317,6 +330,13 @@ class Session {
     result.error = std::move(error);
   }
 
+  void NoInput(result::RunResult& result) const {
+    InitKilled(result);
+    result.error = Error{.kind = ErrorKind::kHost,
+                         .what = "the run was ended: no thread for the guest's standard input",
+                         .sys_errno = input_errno_};
+  }
+
   // Someone outside killed process 1; when it had not reported yet, nobody knows whether the guest
   // ran.
   void InitKilled(result::RunResult& result) const {
@@ -341,6 +361,7 @@ class Session {
   Clock::time_point kill_at_ = Clock::time_point::max();
   Clock::time_point look_at_ = Clock::time_point::max();
   bool ended_ = false;
+  int input_errno_ = 0;           // why the guest got no input; 0: it did, or was to get none
   std::vector<std::string> hit_;  // names of limits
   std::optional<Cause> stopped_for_;
 

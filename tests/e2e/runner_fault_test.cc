@@ -158,6 +158,26 @@ TEST_F(RunnerFault, OfInitWhileTheGuestRunsEndsTheRunAndNeverDeniesIt) {
   }
 }
 
+TEST_F(RunnerFault, OfTheThreadForInputEndsTheRunInASentence) {
+  std::set<std::string> messages;
+  for (const Caller caller : {Caller::kRunner, Caller::kWorker}) {
+    for (int call = 1;; ++call) {
+      Command command = Script("cat", {"-i"});
+      command.input = "some";
+      const Watched run =
+          RunWatched(std::move(command), {.caller = caller, .call = call, .error = kInjected});
+      if (!run.hit) break;
+      if (run.hit->before_clone || run.hit->number != SYS_clone3) continue;
+      EXPECT_EQ(run.outcome.status == 0 ? kKilled : run.outcome.status, kKilled)
+          << Describe(call, run);
+      messages.insert(run.outcome.err);
+    }
+  }
+  EXPECT_EQ(messages.count("plimsoll: the run was ended: no thread for the guest's standard input" +
+                           std::string(kInjectedText) + "\n"),
+            1U);
+}
+
 TEST_F(RunnerFault, ThatLosesOutputIsSaid) {
   Command command = Script("echo ran");
   command.prepare = [] { (void)::dup2(::open("/dev/full", O_WRONLY), STDOUT_FILENO); };
