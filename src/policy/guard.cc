@@ -1,7 +1,6 @@
 #include "policy/guard.h"
 
 #include <asm/unistd.h>
-#include <linux/ioprio.h>
 #include <linux/sched.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -93,6 +92,9 @@ Rule RefuseCommand(std::uint32_t command) {
 constexpr std::uint32_t kScheduling[] = {__NR_sched_setparam, __NR_sched_setscheduler,
                                          __NR_sched_setattr};
 
+// Of <linux/ioprio.h>, which newer kernels have written so that no C++ compiler reads it.
+constexpr std::uint64_t kIoprioWhoUser = 3;
+
 Rule RefuseNumber(unsigned index, std::uint64_t number) {
   return {.tests = {{.index = index, .value = number, .mask = UINT32_MAX}},
           .action = Refuse(EPERM)};
@@ -123,7 +125,7 @@ Verdicts Guard() {
   }
   // Whose priority: process 1, or every process of a user.
   guard.Set(__NR_setpriority, {.rules = {RefuseNumber(1, 1), RefuseNumber(0, PRIO_USER)}});
-  guard.Set(__NR_ioprio_set, {.rules = {RefuseNumber(1, 1), RefuseNumber(0, IOPRIO_WHO_USER)}});
+  guard.Set(__NR_ioprio_set, {.rules = {RefuseNumber(1, 1), RefuseNumber(0, kIoprioWhoUser)}});
   guard.Set(__NR_clone,
             {.rules = {{.tests = {{.index = 0, .mask = kNamespaceFlags, .negated = true}},
                         .action = Refuse(EPERM)}}});
