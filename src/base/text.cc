@@ -10,25 +10,33 @@ namespace {
 
 constexpr char kHexDigits[] = "0123456789abcdef";
 
+// The well-formed sequences of UTF-8 by their first byte (RFC 3629, section 4): what the second may
+// be, and how many bytes there are. Any third and fourth byte is 80 to BF.
+struct Utf8Form {
+  unsigned char first_lead, last_lead, least_second, most_second;
+  std::size_t length;
+};
+constexpr std::array<Utf8Form, 8> kUtf8Forms = {{{0xC2, 0xDF, 0x80, 0xBF, 2},
+                                                 {0xE0, 0xE0, 0xA0, 0xBF, 3},
+                                                 {0xE1, 0xEC, 0x80, 0xBF, 3},
+                                                 {0xED, 0xED, 0x80, 0x9F, 3},
+                                                 {0xEE, 0xEF, 0x80, 0xBF, 3},
+                                                 {0xF0, 0xF0, 0x90, 0xBF, 4},
+                                                 {0xF1, 0xF3, 0x80, 0xBF, 4},
+                                                 {0xF4, 0xF4, 0x80, 0x8F, 4}}};
+
 // Length of the well-formed UTF-8 sequence at the start of `bytes`, 0 when there is none.
 std::size_t Utf8Length(std::string_view bytes) {
-  const auto byte = [&](std::size_t i) {
-    return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0U;
-  };
-  const auto tail = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
-  const unsigned lead = byte(0);
   if (bytes.empty()) return 0;
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead <= 0xDF) return tail(1) ? 2 : 0;
-  if (lead >= 0xE0 && lead <= 0xEF) {
-    const unsigned low = lead == 0xE0 ? 0xA0 : 0x80;
-    const unsigned high = lead == 0xED ? 0x9F : 0xBF;
-    return byte(1) >= low && byte(1) <= high && tail(2) ? 3 : 0;
-  }
-  if (lead >= 0xF0 && lead <= 0xF4) {
-    const unsigned low = lead == 0xF0 ? 0x90 : 0x80;
-    const unsigned high = lead == 0xF4 ? 0x8F : 0xBF;
-    return byte(1) >= low && byte(1) <= high && tail(2) && tail(3) ? 4 : 0;
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
+  if (byte(0) < 0x80) return 1;
+  for (const Utf8Form& form : kUtf8Forms) {
+    if (byte(0) < form.first_lead || byte(0) > form.last_lead) continue;
+    if (bytes.size() < form.length) return 0;
+    bool is_good = byte(1) >= form.least_second && byte(1) <= form.most_second;
+    for (std::size_t i = 2; i < form.length; ++i)
+      is_good = is_good && byte(i) >= 0x80 && byte(i) <= 0xBF;
+    return is_good ? form.length : 0;
   }
   return 0;
 }

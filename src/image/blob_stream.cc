@@ -109,6 +109,8 @@ class Threads {
   Threads() = default;
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;
+  Threads(Threads&&) = delete;
+  Threads& operator=(Threads&&) = delete;
   ~Threads() { Join(); }
 
   // False when the system has no thread left.

@@ -37,6 +37,8 @@ class GzipInflater : public Inflater {
   }
   GzipInflater(const GzipInflater&) = delete;
   GzipInflater& operator=(const GzipInflater&) = delete;
+  GzipInflater(GzipInflater&&) = delete;
+  GzipInflater& operator=(GzipInflater&&) = delete;
   ~GzipInflater() override { (void)::inflateEnd(&stream_); }
 
   bool IsReady() const { return ready_; }

@@ -22,6 +22,11 @@ class Inflater {
   // Without `check` gzip's own CRC-32 is not looked at, which saves a tenth of the time: for a
   // caller who compares the SHA-256 of what comes out.
   static Result<std::unique_ptr<Inflater>> Make(Compression compression, bool check = true);
+  Inflater() = default;
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+  Inflater(Inflater&&) = delete;
+  Inflater& operator=(Inflater&&) = delete;
   virtual ~Inflater() = default;
 
   // Reads from the front of `input`, which is shortened, into `output`. Returns the number of bytes

@@ -30,6 +30,11 @@ class TarReader {
  public:
   // `source` must outlive the reader.
   static Result<std::unique_ptr<TarReader>> Open(const BlockSource& source);
+  TarReader() = default;
+  TarReader(const TarReader&) = delete;
+  TarReader& operator=(const TarReader&) = delete;
+  TarReader(TarReader&&) = delete;
+  TarReader& operator=(TarReader&&) = delete;
   virtual ~TarReader() = default;
 
   // Moves to the next entry. False at the end. Errors: kProtocol for what is no tar.

@@ -18,6 +18,7 @@ struct Digest {
   std::string Hex() const;  // 64 lower-case digits
   std::string ToString() const { return "sha256:" + Hex(); }
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): it takes the comparison with 0 in there for a pointer's
   auto operator<=>(const Digest&) const = default;
 };
 

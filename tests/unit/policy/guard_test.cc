@@ -4,7 +4,7 @@
 
 #include <asm/unistd.h>
 #include <gtest/gtest.h>
-#include <linux/ioprio.h>
+
 #include <sys/resource.h>
 
 #include <cerrno>
@@ -39,9 +39,9 @@ TEST(Guard, RefusesPrioritiesOfProcessOneAndOfAllOfAUsersProcesses) {
   EXPECT_EQ(Verdict(__NR_setpriority, PRIO_PROCESS, 0), SECCOMP_RET_ALLOW);
   EXPECT_EQ(Verdict(__NR_setpriority, PRIO_PROCESS, 2), SECCOMP_RET_ALLOW);
   EXPECT_EQ(Verdict(__NR_setpriority, PRIO_PGRP, 0), SECCOMP_RET_ALLOW);
-  EXPECT_EQ(Verdict(__NR_ioprio_set, IOPRIO_WHO_PROCESS, 1), Refuse(EPERM));
-  EXPECT_EQ(Verdict(__NR_ioprio_set, IOPRIO_WHO_USER, 0), Refuse(EPERM));
-  EXPECT_EQ(Verdict(__NR_ioprio_set, IOPRIO_WHO_PROCESS, 0), SECCOMP_RET_ALLOW);
+  EXPECT_EQ(Verdict(__NR_ioprio_set, 1, 1), Refuse(EPERM));
+  EXPECT_EQ(Verdict(__NR_ioprio_set, 3, 0), Refuse(EPERM));
+  EXPECT_EQ(Verdict(__NR_ioprio_set, 1, 0), SECCOMP_RET_ALLOW);
 }
 
 }  // namespace
