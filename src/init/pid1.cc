@@ -128,9 +128,10 @@ uint32_t PeakKilobytes() {
 }
 
 // Signals for the guest come from the runner, whose pid reads 0 in here; those that the guest's own
-// processes send to process 1 are dropped.
+// processes send to process 1 are dropped. With another code than SI_USER they write that pid
+// themselves (rt_sigqueueinfo(2)).
 void Forward(int signal, const siginfo_t& info, long guest) {
-  if (info.si_pid != 0) return;
+  if (info.si_code != SI_USER || info.si_pid != 0) return;
   if (signal == kTerminateAllSignal) {
     Syscall(__NR_kill, -1, SIGTERM);
   } else {

@@ -1,5 +1,6 @@
 #include "run/pump.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -36,21 +37,27 @@ bool WriteAll(int fd, const char* bytes, std::size_t size) {
   return true;
 }
 
-ssize_t ReadSome(int fd, char* buffer, std::size_t size) {
-  for (;;) {
+// An `fd` in non-blocking mode also ends (0) once `end_fd`, unless it is -1, is readable and
+// nothing is left.
+ssize_t ReadSome(int fd, int end_fd, char* buffer, std::size_t size) {
+  for (bool ended = false;;) {
     const ssize_t count = ::read(fd, buffer, size);
     if (count >= 0 || (errno != EINTR && errno != EAGAIN)) return count;
-    if (errno == EAGAIN) {
-      struct pollfd readable = {.fd = fd, .events = POLLIN, .revents = 0};
-      (void)::poll(&readable, 1, -1);
-    }
+    if (errno == EINTR) continue;
+    if (ended) return 0;
+    std::array<struct pollfd, 2> events = {{{fd, POLLIN, 0}, {end_fd, POLLIN, 0}}};
+    (void)::poll(events.data(), events.size(), -1);
+    ended = events[1].revents != 0;
   }
 }
 
 }  // namespace
 
-OutputPump::OutputPump(sys::UniqueFd source, int forward_fd, std::uint64_t keep)
-    : source_(std::move(source)), forward_fd_(forward_fd), keep_(keep) {}
+OutputPump::OutputPump(sys::UniqueFd source, int forward_fd, std::uint64_t keep, int end_fd)
+    : source_(std::move(source)), end_fd_(end_fd), forward_fd_(forward_fd), keep_(keep) {
+  // Fails for no pipe of ours; without it the stream would only end with its last writer.
+  (void)::fcntl(source_.Get(), F_SETFL, O_NONBLOCK);
+}
 
 void OutputPump::Notice(short events) {
   if (events == 0) return;
@@ -81,7 +88,7 @@ void OutputPump::Run() {
 // False at the end of the stream.
 bool OutputPump::CopyBlock() {
   std::array<char, kBlockBytes> buffer;
-  const ssize_t count = ReadSome(source_.Get(), buffer.data(), buffer.size());
+  const ssize_t count = ReadSome(source_.Get(), end_fd_, buffer.data(), buffer.size());
   const auto size = static_cast<std::size_t>(std::max<ssize_t>(count, 0));
   Take(buffer.data(), size);
   // A reader that has left is the guest's business: closing our end gives it the SIGPIPE that it
@@ -103,7 +110,7 @@ InputPump::InputPump(int source_fd, sys::UniqueFd sink) {
   std::thread([source_fd, owned = std::move(sink)]() mutable {
     std::array<char, kBlockBytes> buffer;
     for (;;) {
-      const ssize_t count = ReadSome(source_fd, buffer.data(), buffer.size());
+      const ssize_t count = ReadSome(source_fd, -1, buffer.data(), buffer.size());
       if (count <= 0 || !WriteAll(owned.Get(), buffer.data(), static_cast<std::size_t>(count))) {
         return;
       }

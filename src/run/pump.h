@@ -15,9 +15,11 @@ namespace plimsoll::run {
 // buffer of our own first, since pages that a guest splices into a pipe may change later.
 class OutputPump {
  public:
-  // Takes the read end of the guest's pipe; `forward_fd` is where bytes go, or -1, and is not
-  // owned.
-  OutputPump(sys::UniqueFd source, int forward_fd, std::uint64_t keep);
+  // Takes the read end of the guest's pipe; `forward_fd` is where bytes go, or -1. `end_fd` is
+  // readable once every process of the guest has ended: the stream then ends with what is in the
+  // pipe, since a guest may have left its other end in the queue of a socket, where it stays open.
+  // Neither is owned.
+  OutputPump(sys::UniqueFd source, int forward_fd, std::uint64_t keep, int end_fd);
 
   // For poll(2): the source as long as nothing has been noticed; -1 afterwards.
   int PollFd() const { return noticed_ ? -1 : source_.Get(); }
@@ -33,6 +35,7 @@ class OutputPump {
   void Take(const char* bytes, std::size_t size);
 
   sys::UniqueFd source_;
+  int end_fd_;
   int forward_fd_;
   std::uint64_t keep_;
   crypto::Sha256 hash_;

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -86,9 +87,9 @@ class Session {
         cgroup_(cgroup),
         signals_(std::move(signals)),
         out_(std::move(streams.out), options.forward_output ? STDOUT_FILENO : -1,
-             options.output_limit),
+             options.output_limit, sandbox_.init.pidfd.Get()),
         err_(std::move(streams.err), options.forward_output ? STDERR_FILENO : -1,
-             options.output_limit),
+             options.output_limit, sandbox_.init.pidfd.Get()),
         watchdog_(sandbox_.init.pid),
         started_(Clock::now()) {
     const plan::Supervision& watched = plan.supervision;
@@ -236,6 +237,9 @@ class Session {
     siginfo_t info = {};
     (void)::syscall(SYS_waitid, P_PIDFD, sandbox_.init.pidfd.Get(), &info, WEXITED, &use);
     ReleaseSignals();
+    // Sockets of the guest that hold each other in their queues outlive it, with files and memory,
+    // until the kernel looks for such, as it does when any unix socket is closed.
+    sys::UniqueFd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)).Reset();
     result.out = out_.Finish();
     result.err = err_.Finish();
     result.usage.wall_ms = static_cast<std::uint64_t>(

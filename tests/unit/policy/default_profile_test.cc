@@ -133,9 +133,9 @@ TEST(DefaultPolicy, DigestsAreTheSameOnEveryMachine) {
   EXPECT_EQ(policy.digest,
             "seccomp:sha256:169c8e41236e130b487a55c3e674aa93fb4477858a385693442c72f86b165840");
   EXPECT_EQ(policy.program_digest,
-            "sha256:4f305d82f548d54e1f026532f091aab1a6b212d811b45c42f4f68f1bf1c9ec54");
+            "sha256:de4641533d0ce904585886cf704391f2c5c343a1282359b306d79f9e9710bf27");
   EXPECT_EQ(policy.guard_digest,
-            "sha256:45a0d06798d45e2c8a847057fd8f45f13f48f425e1244087c59cba40f25262ed");
+            "sha256:c52fc9de6e6775701e226d6080cfadd376bca60e16005ff9fb32174611380432");
   EXPECT_EQ(policy.profile_program_digest,
             "sha256:1ee071d1d566c0ed46e9b6420b9b946d7d46c8167b8e550cf24437f7feba1408");
 }

@@ -3,6 +3,7 @@
 #include "policy/guard.h"
 
 #include <asm/unistd.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <sys/resource.h>
@@ -42,6 +43,24 @@ TEST(Guard, RefusesPrioritiesOfProcessOneAndOfAllOfAUsersProcesses) {
   EXPECT_EQ(Verdict(__NR_ioprio_set, 1, 1), Refuse(EPERM));
   EXPECT_EQ(Verdict(__NR_ioprio_set, 3, 0), Refuse(EPERM));
   EXPECT_EQ(Verdict(__NR_ioprio_set, 1, 0), SECCOMP_RET_ALLOW);
+}
+
+TEST(Guard, RefusesLimitsOfProcessOne) {
+  for (const std::uint64_t process : {1UL, 0x100000001UL}) {
+    EXPECT_EQ(Verdict(__NR_prlimit64, process, RLIMIT_CPU), Refuse(EPERM)) << process;
+  }
+  for (const std::uint64_t process : {0UL, 2UL, 0x100000000UL}) {
+    EXPECT_EQ(Verdict(__NR_prlimit64, process, RLIMIT_CPU), SECCOMP_RET_ALLOW) << process;
+  }
+}
+
+TEST(Guard, RefusesLeases) {
+  for (const std::uint64_t command : {0UL + F_SETLEASE, 0x100000000UL + F_SETLEASE}) {
+    EXPECT_EQ(Verdict(__NR_fcntl, 3, command), Refuse(EPERM)) << command;
+  }
+  for (const std::uint64_t command : {0U + F_GETFD, 0U + F_SETFL, 0U + F_DUPFD_CLOEXEC}) {
+    EXPECT_EQ(Verdict(__NR_fcntl, 3, command), SECCOMP_RET_ALLOW) << command;
+  }
 }
 
 }  // namespace

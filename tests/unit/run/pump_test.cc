@@ -18,7 +18,7 @@ result::Stream PumpOf(std::string_view bytes, int forward_fd, std::uint64_t keep
   auto pipe = sys::MakePipe();
   EXPECT_TRUE(sys::WriteAll(pipe->write.Get(), bytes, "pipe").has_value());
   pipe->write.Reset();
-  OutputPump pump(std::move(pipe->read), forward_fd, keep);
+  OutputPump pump(std::move(pipe->read), forward_fd, keep, -1);
   pump.Notice(bytes.empty() ? POLLHUP : POLLIN);
   return pump.Finish();
 }
@@ -55,11 +55,23 @@ TEST(OutputPump, IsNotPolledAgainOnceNoticed) {
   auto pipe = sys::MakePipe();
   ASSERT_TRUE(sys::WriteAll(pipe->write.Get(), "x", "pipe").has_value());
   pipe->write.Reset();
-  OutputPump pump(std::move(pipe->read), -1, 4);
+  OutputPump pump(std::move(pipe->read), -1, 4, -1);
   EXPECT_GE(pump.PollFd(), 0);
   pump.Notice(POLLIN);
   EXPECT_EQ(pump.PollFd(), -1);
   EXPECT_EQ(pump.Finish().kept, "x");
+}
+
+TEST(OutputPump, EndsWithTheGuestWhoeverHoldsTheOtherEnd) {
+  for (const std::string_view bytes : {"", "last words"}) {
+    auto pipe = sys::MakePipe();
+    auto guest = sys::MakePipe();
+    OutputPump pump(std::move(pipe->read), -1, 99, guest->read.Get());
+    ASSERT_TRUE(sys::WriteAll(pipe->write.Get(), bytes, "pipe").has_value());
+    if (!bytes.empty()) pump.Notice(POLLIN);
+    guest->write.Reset();
+    EXPECT_EQ(pump.Finish().kept, bytes);
+  }
 }
 
 TEST(OutputPump, WaitsForAReaderThatIsNotReady) {
@@ -70,7 +82,7 @@ TEST(OutputPump, WaitsForAReaderThatIsNotReady) {
   const std::string bytes(60'000, 'x');
   ASSERT_TRUE(sys::WriteAll(pipe->write.Get(), bytes, "pipe").has_value());
   pipe->write.Reset();
-  OutputPump pump(std::move(pipe->read), to->write.Get(), 0);
+  OutputPump pump(std::move(pipe->read), to->write.Get(), 0, -1);
   pump.Notice(POLLIN);
   std::string read(bytes.size(), '\0');
   for (std::size_t at = 0; at < read.size();) {
