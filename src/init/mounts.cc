@@ -64,9 +64,11 @@ int PrivateMounts() {
 }
 
 // The host's /proc is the one directory that is always there, and nothing after this step needs it.
-int Scratch(const char* options, State& state) {
-  long result = Syscall(__NR_mount, "tmpfs", "/proc", "tmpfs",
-                        static_cast<unsigned long>(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV), options);
+int Scratch(const PlanView& plan, const Step& step, State& state) {
+  state.scratch_path = plan.Text(step, 1);
+  long result =
+      Syscall(__NR_mount, "tmpfs", "/proc", "tmpfs",
+              static_cast<unsigned long>(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV), plan.Text(step, 0));
   if (result < 0) return ErrnoOf(result);
   result = Syscall(__NR_open, "/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (result < 0) return ErrnoOf(result);
@@ -245,7 +247,7 @@ int DoMountStep(const PlanView& plan, const Step& step, State& state) {
     case StepKind::kPrivateMounts:
       return PrivateMounts();
     case StepKind::kScratch:
-      return Scratch(first, state);
+      return Scratch(plan, step, state);
     case StepKind::kMakeDirectory:
       return MakeDirectory(state, first, step.number[0]);
     case StepKind::kWriteFile:

@@ -2,7 +2,6 @@
 
 #include <asm/errno.h>
 #include <asm/statfs.h>
-#include <linux/magic.h>
 #include <linux/mman.h>
 #include <linux/prctl.h>
 #include <linux/signal.h>
@@ -107,10 +106,9 @@ int Reap(long guest) {
   }
 }
 
-// /run is the scratch unless a volume lies there.
-uint32_t ScratchFlags() {
+uint32_t ScratchFlags(const char* path) {
   struct statfs64 status = {};
-  if (Syscall(__NR_statfs, "/run", &status) < 0 || status.f_type != TMPFS_MAGIC) return 0;
+  if (path[0] == 0 || Syscall(__NR_statfs, path, &status) < 0) return 0;
   const bool full = status.f_bfree == 0 || status.f_ffree == 0;
   return full ? uint32_t{kScratchFull} : 0U;
 }
@@ -141,7 +139,7 @@ void Forward(int signal, const siginfo_t& info, long guest) {
 
 // Process 1 for the rest of the run: reap, forward, and end with the guest; the kernel then ends
 // every process that is left in the pid namespace.
-[[noreturn]] void ServeAsInit(long guest) {
+[[noreturn]] void ServeAsInit(long guest, const State& state) {
   for (;;) {
     siginfo_t info = {};
     const long signal =
@@ -149,7 +147,8 @@ void Forward(int signal, const siginfo_t& info, long guest) {
     if (signal == SIGCHLD) {
       const int status = Reap(guest);
       if (status == kNotGuest) continue;
-      Send(ReportKind::kExited, static_cast<uint32_t>(status), PeakKilobytes(), ScratchFlags());
+      Send(ReportKind::kExited, static_cast<uint32_t>(status), PeakKilobytes(),
+           ScratchFlags(state.scratch_path));
       Exit(0);
     }
     if (signal > 0) Forward(static_cast<int>(signal), info, guest);
@@ -176,7 +175,7 @@ void Forward(int signal, const siginfo_t& info, long guest) {
   }
   if (course.error != 0) FailStep(course.failed_step, course.error);
   Send(ReportKind::kStarted, 0, 0);
-  ServeAsInit(guest);
+  ServeAsInit(guest, state);
 }
 
 }  // namespace plimsoll::init

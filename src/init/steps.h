@@ -8,8 +8,9 @@ namespace plimsoll::init {
 
 // What later steps need from earlier ones. -1: not there yet.
 struct State {
-  int scratch = -1;  // root directory of the scratch tmpfs
-  int root = -1;     // root directory of the guest's tree
+  int scratch = -1;               // root directory of the scratch tmpfs
+  int root = -1;                  // root directory of the guest's tree
+  const char* scratch_path = "";  // where the guest sees the scratch
   int landlock = -1;
   bool passed_used[64] = {};
 };

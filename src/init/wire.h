@@ -36,7 +36,8 @@ enum class StepKind : uint32_t {
   // kInit
   kDieWithRunner = 16,    // SIGKILL when the runner ends
   kPrivateMounts = 17,    // nothing propagates, neither in nor out
-  kScratch = 18,          // the run's tmpfs, covering the host's /proc; text[0]: options
+  kScratch = 18,          // the run's tmpfs, covering the host's /proc; text[0]: options, text[1]:
+                          // where the guest will see it, empty when volumes lie on all such places
   kMakeDirectory = 19,    // in the scratch; text[0]: path, number[0]: mode
   kWriteFile = 20,        // in the scratch; text[0]: path, blob: content, number[0]: mode
   kRoot = 21,             // text[0]: absolute path, or empty: descriptor kFirstPassedFd +

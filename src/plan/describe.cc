@@ -149,7 +149,8 @@ std::string DescribeMount(const StepView& step) {
     case StepKind::kPrivateMounts:
       return "make every mount private";
     case StepKind::kScratch:
-      return "mount a tmpfs for the run: " + std::string(step.text[0]);
+      return "mount a tmpfs for the run: " + std::string(step.text[0]) +
+             (step.text[1].empty() ? "" : ", seen at " + Quote(step.text[1]));
     case StepKind::kMakeDirectory:
       return "make scratch directory " + first + " mode " + Number(step.number[0], 8);
     case StepKind::kWriteFile:

@@ -77,14 +77,27 @@ void Bind(Draft& draft, std::string_view target, std::string source, init::BindF
   Add(draft, StepKind::kBind, {Relative(target), std::move(source)}, {attributes, from, flags});
 }
 
+// Where the guest sees the scratch: at one of our directories that no volume lies on.
+std::string VisibleScratch(const Draft& draft) {
+  for (const ScratchDirectory& directory : kScratchDirectories) {
+    const bool is_covered =
+        std::any_of(draft.volumes.begin(), draft.volumes.end(),
+                    [&](const CheckedVolume& volume) { return volume.target == directory.target; });
+    if (!is_covered) return directory.target;
+  }
+  return {};
+}
+
 // One tmpfs for everything that the guest may write, so that there is one budget, and for what is
 // generated for this run.
 void AddScratch(Draft& draft) {
+  draft.plan.supervision.scratch_path = VisibleScratch(draft);
   const std::uint64_t bytes = draft.input.request.limits.tmpfs_bytes;
   const std::uint64_t inodes = std::max(kFewestInodes, bytes / kBytesPerInode);
   Add(draft, StepKind::kPrivateMounts, {});
   Add(draft, StepKind::kScratch,
-      {"mode=0755,size=" + std::to_string(bytes) + ",nr_inodes=" + std::to_string(inodes)});
+      {"mode=0755,size=" + std::to_string(bytes) + ",nr_inodes=" + std::to_string(inodes),
+       draft.plan.supervision.scratch_path});
   MakeDirectory(draft, "root", 0755);
   MakeDirectory(draft, "mask", 0555);
   for (const ScratchDirectory& directory : kScratchDirectories) {

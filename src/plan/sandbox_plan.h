@@ -31,6 +31,7 @@ struct Supervision {
   std::optional<std::chrono::milliseconds> cpu_time;
   std::optional<std::uint64_t> memory_bytes;  // watched; absent when a cgroup enforces it
   bool memory_asked = false;                  // by the user, not the default
+  std::string scratch_path;      // of the guest, where its tmpfs is seen; empty: volumes cover it
   std::uint64_t most_tasks = 0;  // at which the pids limit stops new ones, init included
 };
 

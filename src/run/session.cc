@@ -20,9 +20,9 @@
 #include <system_error>
 #include <vector>
 
-#include "base/text.h"
 #include "launch/cgroup.h"
 #include "launch/spawn.h"
+#include "run/outcome.h"
 #include "run/pump.h"
 #include "run/signals.h"
 #include "run/watchdog.h"
@@ -33,14 +33,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using result::Cause;
-using result::Ran;
 
 // Between two looks of the watchdog: the most that a limit is overrun by. A look costs some 100 µs,
 // so one that only guards the default is rarer.
 constexpr std::chrono::milliseconds kWatchInterval{10};
 constexpr std::chrono::milliseconds kDefaultWatchInterval{100};
-constexpr int kNotFound = 127;
-constexpr int kNotExecutable = 126;
 
 // The guest's ends of its streams, and ours.
 struct Streams {
@@ -90,7 +87,7 @@ class Session {
              options.output_limit, sandbox_.init.pidfd.Get()),
         err_(std::move(streams.err), options.forward_output ? STDERR_FILENO : -1,
              options.output_limit, sandbox_.init.pidfd.Get()),
-        watchdog_(sandbox_.init.pid),
+        watchdog_(sandbox_.init.pid, plan.supervision.scratch_path),
         started_(Clock::now()) {
     const plan::Supervision& watched = plan.supervision;
     if (watched.timeout) stop_at_ = started_ + *watched.timeout;
@@ -112,7 +109,7 @@ class Session {
     try {
       InputPump(STDIN_FILENO, std::move(sink));
     } catch (const std::system_error& error) {
-      input_errno_ = error.code().value();
+      ending_.input_errno = error.code().value();
       Kill();
     }
   }
@@ -154,12 +151,13 @@ class Session {
   }
 
   void Hit(const char* limit) {
-    if (std::find(hit_.begin(), hit_.end(), limit) == hit_.end()) hit_.emplace_back(limit);
+    if (std::find(ending_.hit.begin(), ending_.hit.end(), limit) == ending_.hit.end())
+      ending_.hit.emplace_back(limit);
   }
 
   // TERM to every process of the sandbox, and KILL after the grace.
   void Stop(Cause cause) {
-    if (!stopped_for_) stopped_for_ = cause;
+    if (!ending_.stopped_for) ending_.stopped_for = cause;
     stop_at_ = Clock::time_point::max();
     kill_at_ = std::min(kill_at_, Clock::now() + plan_.supervision.kill_after);
     Signal(init::kTerminateAllSignal);
@@ -184,7 +182,7 @@ class Session {
     cpu_seen_ = std::max(cpu_seen_, usage->cpu);
     const plan::Supervision& watched = plan_.supervision;
     if (usage->tasks >= watched.most_tasks) Hit("pids");
-    if (watched.cpu_time && usage->cpu >= *watched.cpu_time && !stopped_for_) {
+    if (watched.cpu_time && usage->cpu >= *watched.cpu_time && !ending_.stopped_for) {
       Hit("cpu-time");
       Stop(Cause::kTimedOut);
     }
@@ -192,7 +190,7 @@ class Session {
     const auto exact = watchdog_.Measure(true);
     if (exact && exact->memory_bytes > *watched.memory_bytes) {
       Hit("memory");
-      stopped_for_ = Cause::kOutOfMemory;
+      ending_.stopped_for = Cause::kOutOfMemory;
       Kill();
     }
   }
@@ -213,17 +211,17 @@ class Session {
            static_cast<ssize_t>(sizeof report)) {
       switch (report.kind) {
         case init::ReportKind::kStepFailed:
-          failed_ = report;
+          ending_.failed = report;
           break;
         case init::ReportKind::kNotExecuted:
-          not_executed_ = report;
+          ending_.not_executed = report;
           break;
         case init::ReportKind::kStarted:
-          began_ = true;
+          ending_.began = true;
           break;
         case init::ReportKind::kExited:
-          began_ = true;
-          wait_status_ = static_cast<int>(report.value);
+          ending_.began = true;
+          ending_.wait_status = static_cast<int>(report.value);
           if ((report.flags & init::kScratchFull) != 0) Hit("tmpfs-size");
           peak_memory_bytes_ = std::max(peak_memory_bytes_, std::uint64_t{report.detail} * 1024);
           break;
@@ -251,7 +249,7 @@ class Session {
     result.usage.peak_memory_bytes = peak_memory_bytes_;
     if (cgroup_ != nullptr) UseCgroup(result);
     LookForRunLater(result);
-    DecideOutcome(result);
+    DecideOutcome(ending_, plan_, result);
     return result;
   }
 
@@ -272,83 +270,7 @@ class Session {
     result.usage.cpu_ms = std::max(result.usage.cpu_ms, use.cpu_ms);
     result.usage.peak_memory_bytes = std::max(peak_memory_bytes_, use.peak_memory_bytes);
     if (use.oom_killed) Hit("memory");
-    if (use.oom_killed && !stopped_for_) stopped_for_ = Cause::kOutOfMemory;
-  }
-
-  // The first cause wins: a limit that ended the run goes before the signal it was ended with.
-  void DecideOutcome(result::RunResult& result) const {
-    result.ran = began_ ? Ran::kYes : Ran::kNo;
-    if (failed_) return SetUpFailed(result);
-    if (not_executed_) return NotExecuted(result);
-    if (wait_status_ && WIFSIGNALED(*wait_status_)) result.signal = WTERMSIG(*wait_status_);
-    result.limits_hit = hit_;
-    if (stopped_for_) {
-      result.cause = *stopped_for_;
-      result.detail = LimitDetail();
-      if (!wait_status_) result.signal = SIGKILL;
-    } else if (input_errno_ != 0) {
-      NoInput(result);
-    } else if (!wait_status_) {
-      InitKilled(result);
-    } else if (result.signal != 0) {
-      result.cause = Cause::kSignalled;
-    } else {
-      result.cause = Cause::kExited;
-      result.exit_code = WEXITSTATUS(*wait_status_);
-    }
-  }
-
-  // "the timeout limit of 1000 ms ended the run"
-  std::string LimitDetail() const {
-    for (const plan::Limit& limit : plan_.limits) {
-      const bool is_time = limit.name == "timeout" || limit.name == "cpu-time";
-      const bool fits = stopped_for_ == Cause::kTimedOut ? is_time : limit.name == "memory";
-      if (fits && std::find(hit_.begin(), hit_.end(), limit.name) != hit_.end()) {
-        return "the " + limit.name + " limit of " + limit.value + " ended the run";
-      }
-    }
-    return {};
-  }
-
-  void SetUpFailed(result::RunResult& result) const {
-    result.cause = Cause::kSetupFailed;
-    result.error = launch::StepError(plan_, failed_->value, static_cast<int>(failed_->detail));
-  }
-
-  void NotExecuted(result::RunResult& result) const {
-    const int number = static_cast<int>(not_executed_->value);
-    const bool found = not_executed_->detail != 0;
-    result.cause = Cause::kNotExecuted;
-    result.exit_code = found && number != ENOENT ? kNotExecutable : kNotFound;
-    Error error{.kind = ErrorKind::kRequest,
-                .what = "execute " + Quote(plan_.command[0]),
-                .sys_errno = number};
-    if (found && number == ENOENT) {
-      error.hint = "the file exists; the interpreter that it names does not";
-    } else if (!found && plan_.command[0].find('/') == std::string::npos) {
-      error.what = Quote(plan_.command[0]) + " is in no directory of the guest's PATH";
-      error.sys_errno = 0;
-    } else if (number == ENOEXEC) {
-      error.hint = "the file is neither a program of this machine nor a script with a '#!' line";
-    }
-    result.error = std::move(error);
-  }
-
-  void NoInput(result::RunResult& result) const {
-    InitKilled(result);
-    result.error = Error{.kind = ErrorKind::kHost,
-                         .what = "the run was ended: no thread for the guest's standard input",
-                         .sys_errno = input_errno_};
-  }
-
-  // Someone outside killed process 1; when it had not reported yet, nobody knows whether the guest
-  // ran.
-  void InitKilled(result::RunResult& result) const {
-    result.cause = Cause::kSignalled;
-    result.ran = began_ ? Ran::kYes : Ran::kUnknown;
-    result.signal = SIGKILL;
-    result.error = Error{.kind = ErrorKind::kHost,
-                         .what = "the sandbox was killed from outside before its command ended"};
+    if (use.oom_killed && !ending_.stopped_for) ending_.stopped_for = Cause::kOutOfMemory;
   }
 
   const plan::SandboxPlan& plan_;
@@ -365,14 +287,7 @@ class Session {
   Clock::time_point kill_at_ = Clock::time_point::max();
   Clock::time_point look_at_ = Clock::time_point::max();
   bool ended_ = false;
-  int input_errno_ = 0;           // why the guest got no input; 0: it did, or was to get none
-  std::vector<std::string> hit_;  // names of limits
-  std::optional<Cause> stopped_for_;
-
-  std::optional<init::Report> failed_;
-  std::optional<init::Report> not_executed_;
-  bool began_ = false;
-  std::optional<int> wait_status_;
+  Ending ending_;
   std::chrono::milliseconds cpu_seen_{0};  // the most that the watchdog has added up
   std::uint64_t peak_memory_bytes_ = 0;    // the largest that was seen
 };

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -66,19 +67,23 @@ std::uint64_t FileSystemBytes(int fd) {
 
 }  // namespace
 
-Watchdog::Watchdog(pid_t init_pid) : init_pid_(init_pid) {}
+Watchdog::Watchdog(pid_t init_pid, std::string scratch)
+    : init_pid_(init_pid), scratch_path_(std::move(scratch)) {}
 
 bool Watchdog::OpenProc() {
   if (proc_.IsOpen()) return true;
   const std::string root = "/proc/" + std::to_string(init_pid_) + "/root";
   auto proc = sys::Open(root + "/proc", O_RDONLY | O_DIRECTORY);
-  auto scratch = sys::Open(root + "/run", O_PATH | O_DIRECTORY);
-  if (!proc || !scratch) return false;
+  if (!proc) return false;
   // Before pivot_root this is still the host's /proc, where process 1 is not our init.
   const auto first = ReadEntry(proc->Get(), "1/stat");
   if (!first || first->find("(plimsoll-init)") == std::string::npos) return false;
+  if (!scratch_path_.empty()) {
+    auto scratch = sys::Open(root + scratch_path_, O_PATH | O_DIRECTORY);
+    if (!scratch) return false;
+    scratch_ = *std::move(scratch);
+  }
   proc_ = *std::move(proc);
-  scratch_ = *std::move(scratch);
   return true;
 }
 

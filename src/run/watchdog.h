@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "sys/unique_fd.h"
 
@@ -23,8 +24,9 @@ struct Usage {
 class Watchdog {
  public:
   // Watches the sandbox whose init has the host's process id `init_pid`, which must not have been
-  // reaped while this object is in use.
-  explicit Watchdog(pid_t init_pid);
+  // reaped while this object is in use. `scratch` is where the guest sees the run's tmpfs; empty:
+  // nowhere, and then what it holds is not added up.
+  Watchdog(pid_t init_pid, std::string scratch);
 
   // What the sandbox uses at this moment; nothing while its /proc is not mounted yet.
   // `exact_memory` counts shared pages once (proportional set size), which is dearer.
@@ -34,6 +36,7 @@ class Watchdog {
   bool OpenProc();
 
   pid_t init_pid_;
+  std::string scratch_path_;
   sys::UniqueFd proc_;
   sys::UniqueFd scratch_;
 };

@@ -128,6 +128,22 @@ TEST_F(Limits, OnFilesCountThemToo) {
   EXPECT_LT(*count, 1100U);
 }
 
+// Where a volume lies on one of our directories, its file system is not the run's.
+TEST_F(Limits, OnMemoryDoNotCountAVolume) {
+  for (const std::string target : {"/run", "/work", "/tmp"}) {
+    const Outcome outcome =
+        RunScript("sleep 0.3; echo end", {"--memory", "64M", "-v", "/usr:" + target, "-w", "/"});
+    EXPECT_EQ(outcome.out, "end\n") << target << outcome.err;
+    EXPECT_EQ(outcome.status, 0) << target;
+  }
+}
+
+TEST_F(Limits, OnFilesThatWereHitAreReportedBesideAVolume) {
+  const Outcome outcome = RunScript("dd if=/dev/zero of=/tmp/f bs=64k 2>/dev/null; true",
+                                    {"--json", "--tmpfs-size", "1M", "-v", "/usr:/work"});
+  EXPECT_EQ(LimitMember(ParseAnswer(outcome), "tmpfs-size", "hit"), "true");
+}
+
 TEST_F(Limits, OnMemoryHaveADefault) {
   EXPECT_NE(Mechanism(ParseAnswer(RunScript("true", {"--json"})), "memory"), "missing");
 }

@@ -1,0 +1,29 @@
+// From what was seen of a run to what is said of it: one cause, who ended it, and the error.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "init/wire.h"
+#include "plan/sandbox_plan.h"
+#include "result/run_result.h"
+
+namespace plimsoll::run {
+
+// How a run ended, as it was reported and as the runner saw it.
+struct Ending {
+  std::vector<std::string> hit;              // names of the limits that were seen reached
+  std::optional<result::Cause> stopped_for;  // why the runner ended it, when it did
+  int input_errno = 0;  // why the guest got no input; 0: it did, or was to get none
+  std::optional<init::Report> failed;
+  std::optional<init::Report> not_executed;
+  bool began = false;              // the guest's program has
+  std::optional<int> wait_status;  // of the guest's first process
+};
+
+// Fills cause, ran, exit code, signal, limits, detail and error. The first cause wins: a limit that
+// ended the run goes before the signal it was ended with.
+void DecideOutcome(const Ending& ending, const plan::SandboxPlan& plan, result::RunResult& result);
+
+}  // namespace plimsoll::run
