@@ -1,5 +1,7 @@
 #include "cli/flags.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -16,6 +18,8 @@ bool TakesValue(const CLI::Option& option) {
   return option.get_items_expected_max() > 0;
 }
 
+constexpr std::string_view kVariablePrefix = "PLIMSOLL_";
+
 // What users of container engines type, and what stands in its place here.
 struct Habit {
   std::string_view flag;
@@ -29,7 +33,7 @@ constexpr std::array<Habit, 4> kHabits = {
 
 // PLIMSOLL_PIDS_LIMIT for "--pids-limit" and for "-p,--pids-limit".
 std::string VariableOf(std::string_view names) {
-  std::string name = "PLIMSOLL_";
+  std::string name(kVariablePrefix);
   for (const char c : names.substr(names.rfind("--") + 2))
     name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return name;
@@ -66,6 +70,8 @@ class Flags::App : public CLI::App {
 
 Flags::Flags(std::string description, const std::string& program, std::string arguments)
     : app_(std::make_unique<App>(std::move(description), program)) {
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    has_variables_ = has_variables_ || std::string_view(*variable).starts_with(kVariablePrefix);
   app_->formatter(std::make_shared<HelpFormatter>(std::move(arguments)));
 }
 
@@ -82,9 +88,11 @@ bool Flags::IsWanted(std::string_view names) const {
 }
 
 void Flags::Value(std::string_view names, std::string& target, const char* text) {
+  const bool is_wanted = IsWanted(names);
+  if (!is_wanted && !has_variables_) return;
   const std::string variable = VariableOf(names);
   // NOLINTNEXTLINE(concurrency-mt-unsafe): this process has one thread
-  if (!IsWanted(names) && std::getenv(variable.c_str()) == nullptr) return;
+  if (!is_wanted && std::getenv(variable.c_str()) == nullptr) return;
   app_->add_option(std::string(names), target, text)->envname(variable);
 }
 

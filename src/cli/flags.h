@@ -65,6 +65,7 @@ class Flags {
 
   std::unique_ptr<App> app_;
   const Words* mentioning_ = nullptr;
+  bool has_variables_ = false;  // any PLIMSOLL_* at all in the environment
 };
 
 }  // namespace plimsoll::cli

@@ -20,4 +20,8 @@ struct BaseImage {
 // Reads the constants that the build made; fails only when the build was wrong.
 Result<BaseImage> EmbeddedImage();
 
+// The image's configuration as its document, which `config` above says again so that no run has to
+// parse it.
+std::string_view EmbeddedConfig();
+
 }  // namespace plimsoll::image

@@ -22,6 +22,12 @@ struct StepDraft {
 
 class PlanWriter {
  public:
+  // Room for a usual plan, so that it is not moved while it grows.
+  PlanWriter() {
+    steps_.reserve(128);
+    pool_.reserve(8192);
+  }
+
   // Appends a step; phases must not go back.
   void Add(const StepDraft& step);
 

@@ -1,11 +1,13 @@
 #include "sys/host.h"
 
 #include <linux/capability.h>
+#include <linux/magic.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -52,6 +54,8 @@ std::uint64_t HardLimit(__rlimit_resource_t resource) {
 
 // The directory of our own group in the unified hierarchy; empty when there is none.
 std::string OwnCgroup() {
+  struct statfs root = {};
+  if (::statfs("/sys/fs/cgroup", &root) != 0 || root.f_type != CGROUP2_SUPER_MAGIC) return {};
   const auto membership = ReadFile("/proc/self/cgroup", kMaxCgroupFile);
   if (!membership) return {};
   for (const std::string_view line : Split(*membership, '\n')) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "image/blob_stream.h"
+#include "json/writer.h"
 #include "support/process.h"
 #include "support/temp_dir.h"
 
@@ -24,6 +25,18 @@ TEST(EmbeddedImage, IsWhatItsDigestsSay) {
   EXPECT_EQ(facts->digest, base->layer);
   EXPECT_EQ(facts->content, base->diff_id);
   EXPECT_EQ(base->config.diff_ids, std::vector<oci::Digest>{base->diff_id});
+}
+
+TEST(EmbeddedImage, HasTheConfigurationThatItsDocumentSays) {
+  const auto base = EmbeddedImage();
+  const auto parsed = oci::ParseImageConfig(std::string(EmbeddedConfig()), "embedded");
+  ASSERT_TRUE(base && parsed);
+  const auto text = [](const oci::ImageConfig& config) {
+    json::Writer writer;
+    oci::WriteImageConfig(writer, config);
+    return writer.Take();
+  };
+  EXPECT_EQ(text(base->config), text(*parsed));
 }
 
 TEST(PackBase, GivesTheSameBytesTwice) {
