@@ -202,6 +202,37 @@ class Bench:
                      0.8, {"seconds": seconds, "layer_bytes": layer.stat().st_size})
             self.row(f"import, {image}: peak memory", f"{peak:.1f} MiB", "", peak, 32, {})
 
+    def load(self):
+        """Loading the ready program of the default policy, as a guest does."""
+        if not self.wanted("filter load"):
+            return
+        ours, theirs = (float(run(f"{self.root}/build/bench/filter_load {file}").stdout)
+                        for file in (self.filter, f"{self.root}/build/bench/libseccomp.bpf"))
+        self.row("filter load: libseccomp's of the same list", f"{ours:.0f} us", f"{theirs:.0f} us", ours / theirs,
+                 None, {})
+        self.row("filter load, microseconds", f"{ours:.0f} us", "", ours, 100, {})
+
+    def system_calls(self):
+        """What a system call costs behind the filter alone, and inside a guest, against without."""
+        if not self.wanted("system call"):
+            return
+        program = f"{self.root}/build/bench/syscall_cost"
+        flags = "--benchmark_format=json --benchmark_repetitions=9 --benchmark_report_aggregates_only=true"
+        # Google Benchmark comes as a shared library, which the guest sees with the rest of the host's.
+        volume = f"-v {program}:/tmp/syscall_cost -v /usr/lib:/lib -v /usr/lib64:/lib64"
+        commands = {"bare": f"{program} {flags}", "filter": f"{program} --filter {self.filter} {flags}",
+                    "guest": self.exec(f"{volume} -- /tmp/syscall_cost {flags}")}
+        costs = {name: self.medians(command) for name, command in commands.items()}
+        for call, bare in costs["bare"].items():
+            for where, what in (("filter", "behind the filter"), ("guest", "in a guest")):
+                ours = costs[where][call]
+                self.row(f"system call {call}, {what}: bare", f"{ours:.0f} ns", f"{bare:.0f} ns", ours / bare, None, {})
+
+    @staticmethod
+    def medians(command):
+        rows = json.loads(run(command).stdout)["benchmarks"]
+        return {row["run_name"]: row["real_time"] for row in rows if row["aggregate_name"] == "median"}
+
     def libraries(self):
         if not self.wanted("libraries"):
             return
@@ -233,7 +264,7 @@ def main():
         run(bench.exec(f"{image} -- true"))  # the first run of an image makes its tree
     print(f"{'what':<44} {'plimsoll':>10} {'peer':>10} {'ratio':>6}  target   met")
     for measure in (bench.start, bench.image_size, bench.throughput, bench.memory_row, bench.output,
-                    bench.unpack, bench.libraries):
+                    bench.unpack, bench.load, bench.system_calls, bench.libraries):
         measure()
     document = {"machine": machine(), "program_sha256": hashlib.sha256(bench.program.read_bytes()).hexdigest(),
                 "rows": bench.rows}

@@ -21,7 +21,7 @@ test_packages=(
 )
 image_packages=(mmdebstrap python3 debian-archive-keyring)
 bench_packages=("${build_packages[@]}" "${image_packages[@]}" hyperfine bubblewrap
-  libseccomp-dev time jq)
+  libbenchmark-dev libseccomp-dev time jq)
 
 say() { echo "$me: $*" >&2; }
 

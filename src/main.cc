@@ -17,12 +17,15 @@
 #include "cli/image_commands.h"
 #include "cli/main_help.h"
 #include "cli/paths.h"
+#include "cli/policy_commands.h"
+#include "cli/refused_calls.h"
 #include "cli/report.h"
 #include "cli/response.h"
 #include "image/rootfs.h"
 #include "plan/build.h"
 #include "plan/plan_reader.h"
-#include "policy/policy.h"
+#include "policy/for_file.h"
+#include "policy/shipped.h"
 #include "run/keeper.h"
 #include "run/session.h"
 #include "sys/file.h"
@@ -69,6 +72,18 @@ Result<void> CheckHostUser(const Run& run) {
                    "on the host"};
 }
 
+// The shipped default, or the file that was named, with what the request calls for.
+Result<policy::Policy> PolicyFor(const request::RunRequest& request, const sys::HostFacts& host,
+                                 const std::string& store) {
+  const policy::Needs needs = {.writable_volume = std::any_of(
+                                   request.volumes.begin(), request.volumes.end(),
+                                   [](const request::Volume& volume) { return volume.writable; })};
+  if (request.seccomp.empty()) return policy::Shipped(needs);
+  return policy::ForFile(request.seccomp, needs,
+                         {.kernel_major = host.kernel_major, .kernel_minor = host.kernel_minor},
+                         store + "/policies");
+}
+
 // argv -> request -> root -> policy -> plan. With only the help asked for, the plan stays empty.
 Result<void> Prepare(Run& run, const Words& words, bool is_plan) {
   run.is_root = sys::IsRootOfHost();
@@ -80,7 +95,7 @@ Result<void> Prepare(Run& run, const Words& words, bool is_plan) {
   PLIMSOLL_TRY_ASSIGN(const std::string store, cli::StorePath(run.command.store));
   run.host = HostFor(run.command.request, run.is_root);
   PLIMSOLL_TRY_ASSIGN(run.rootfs, image::PrepareRootfs(store, run.command.request.image));
-  run.policy = policy::Default();
+  PLIMSOLL_TRY_ASSIGN(run.policy, PolicyFor(run.command.request, run.host, store));
   PLIMSOLL_TRY_ASSIGN(run.plan, plan::Build({.request = run.command.request,
                                              .rootfs = *run.rootfs,
                                              .policy = *run.policy,
@@ -108,6 +123,8 @@ int Finish(const Run& run, const result::RunResult& result) {
   PrintLoss("standard error", result.err);
   if (result.error) cli::PrintError(*result.error);
   if (!result.detail.empty()) cli::PrintNote(result.detail);
+  for (const std::string& note : cli::RefusedCallNotes(result))
+    cli::PrintNote(note);
   for (const std::string& path : result.run_later) {
     cli::PrintNote("the guest made " + Quote(path) +
                    ", which tools on this machine may run; look at it before you work there");
@@ -176,6 +193,7 @@ int Dispatch(const Words& words) {
   if (first == "exec") return RunExec(rest);
   if (first == "plan") return RunPlan(rest);
   if (first == "image") return cli::RunImageCommand(rest);
+  if (first == "policy") return cli::RunPolicyCommand(rest);
   if (first == "doctor") return cli::RunDoctorCommand(rest);
   if (first == "-h" || first == "--help" || first == "help") return Answer(cli::MainHelp());
   if (first == "--version") return Answer("plimsoll " PLIMSOLL_VERSION "\n");

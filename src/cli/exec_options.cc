@@ -254,6 +254,10 @@ void AddProcessFlags(Flags& flags, Raw& raw, request::RunRequest& request) {
               "only for root: UID[:GID] of the guest on the host; default 65534");
   flags.Switch("-i,--interactive", request.interactive, "pass standard input on to the guest");
   flags.Value("--network", raw.network, "none, the only value: the guest has no network");
+  flags.Value("--seccomp", request.seccomp,
+              "another system call profile, in the container engines' form");
+  flags.Switch("--seccomp-log", request.seccomp_log,
+               "count the system calls that are refused, and list them at the end");
   flags.Value("--floor", raw.floor,
               "process, container, kernel or vm: refuse when this machine's tier is weaker");
   flags.Value("--trace-id", raw.trace_id, "the caller's own id of the run");

@@ -12,6 +12,7 @@ std::string_view MainHelp() {
          "  exec [FLAGS] [--] COMMAND [ARG...]   run one command\n"
          "  plan [FLAGS] [--] COMMAND [ARG...]   print the plan of such a run, and run nothing\n"
          "  image import|ls|inspect|rm|verify    the local image store\n"
+         "  policy show|diff|check|explain|...   the system call policies\n"
          "  doctor                               what this host can do, and what to mend\n"
          "\n"
          "'plimsoll COMMAND -h' explains a command; the manual is plimsoll(1).\n";
@@ -21,7 +22,7 @@ Error UnknownCommand(const std::string& word) {
   Error error{.kind = ErrorKind::kUsage,
               .what = word.empty() ? "no command was given" : "unknown command " + Quote(word),
               .hint = "'plimsoll -h' lists the commands"};
-  const std::string_view nearest = Nearest(word, {"exec", "plan", "image", "doctor"});
+  const std::string_view nearest = Nearest(word, {"exec", "plan", "image", "policy", "doctor"});
   if (!nearest.empty()) error.hint.insert(0, "did you mean '" + std::string(nearest) + "'? ");
   return error;
 }

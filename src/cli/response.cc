@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "cli/exit_status.h"
+#include "cli/refused_calls.h"
 #include "json/writer.h"
 
 namespace plimsoll::cli {
@@ -124,6 +125,24 @@ void WriteConfinement(json::Writer& writer, const ResponseParts& parts) {
   writer.EndObject();
 }
 
+void WriteRefusedCalls(json::Writer& writer, const result::RunResult& result) {
+  writer.Key("refused_calls").BeginArray();
+  for (const result::RefusedCall& call : result.refused_calls) {
+    writer.BeginObject();
+    writer.Member("syscall", CallName(call));
+    writer.Member("number", call.number);
+    writer.Key("arguments").BeginArray();
+    for (const std::uint64_t argument : call.arguments)
+      writer.Uint(argument);
+    writer.EndArray();
+    writer.Member("errno", call.error);
+    writer.Member("count", call.count);
+    writer.EndObject();
+  }
+  writer.EndArray();
+  writer.Member("refused_calls_uncounted", result.refused_uncounted);
+}
+
 }  // namespace
 
 std::string RunResponse(const ResponseParts& parts, const result::RunResult& result) {
@@ -148,6 +167,7 @@ std::string RunResponse(const ResponseParts& parts, const result::RunResult& res
   WriteLimits(writer, parts.plan, result.limits_hit);
   WriteUsage(writer, result.usage);
   WriteConfinement(writer, parts);
+  if (parts.request != nullptr && parts.request->seccomp_log) WriteRefusedCalls(writer, result);
   writer.EndObject();
   return writer.Take() + "\n";
 }

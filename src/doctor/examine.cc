@@ -13,7 +13,7 @@
 #include "doctor/trial.h"
 #include "image/rootfs.h"
 #include "plan/build.h"
-#include "policy/policy.h"
+#include "policy/shipped.h"
 #include "run/keeper.h"
 #include "run/session.h"
 #include "sys/file.h"
@@ -84,7 +84,7 @@ PreparedRun Prepare(const std::string& store, const std::vector<std::string>& gu
     return prepared;
   }
   prepared.rootfs = *std::move(rootfs);
-  const policy::Policy policy = policy::Default();
+  const policy::Policy policy = policy::Shipped();
   auto plan = plan::Build({.request = request,
                            .rootfs = *prepared.rootfs,
                            .policy = policy,

@@ -54,7 +54,7 @@ int LandlockRule(const PlanView& plan, const Step& step, const State& state) {
   return ErrnoOf(result);
 }
 
-int Seccomp(Blob program) {
+int Seccomp(const Step& step, Blob program, State& state) {
   if (program.size == 0 || program.size % sizeof(struct sock_filter) != 0) return EINVAL;
   const uint64_t instructions = program.size / sizeof(struct sock_filter);
   if (instructions > BPF_MAXINSNS) return EINVAL;
@@ -62,7 +62,21 @@ int Seccomp(Blob program) {
   attr.len = static_cast<unsigned short>(instructions);
   attr.filter =
       const_cast<struct sock_filter*>(reinterpret_cast<const struct sock_filter*>(program.data));
-  return ErrnoOf(Syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &attr));
+  if (step.number[0] == 0) {
+    return ErrnoOf(Syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &attr));
+  }
+  const long listener =
+      Syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &attr);
+  if (listener < 0) return ErrnoOf(listener);
+  state.listener = static_cast<int>(listener);
+  return 0;
+}
+
+// Where init shares its descriptors with us for the listener's sake, they go at the exec, which
+// begins with a table of our own.
+int CloseDescriptors(const Step& step) {
+  constexpr int kCloseOnExec = 4;  // CLOSE_RANGE_CLOEXEC
+  return ErrnoOf(Syscall(__NR_close_range, 3, ~0U, step.number[0] != 0 ? kCloseOnExec : 0));
 }
 
 bool Exists(const char* path) {
@@ -176,9 +190,9 @@ int DoGuestStep(const PlanView& plan, const Step& step, State& state) {
     case StepKind::kLandlockRestrict:
       return ErrnoOf(Syscall(__NR_landlock_restrict_self, state.landlock, 0));
     case StepKind::kCloseDescriptors:
-      return ErrnoOf(Syscall(__NR_close_range, 3, ~0U, 0));
+      return CloseDescriptors(step);
     case StepKind::kSeccomp:
-      return Seccomp(plan.BlobOf(step));
+      return Seccomp(step, plan.BlobOf(step), state);
     default:
       return EINVAL;
   }

@@ -4,6 +4,7 @@
 #include <asm/statfs.h>
 #include <linux/mman.h>
 #include <linux/prctl.h>
+#include <linux/sched.h>
 #include <linux/signal.h>
 #include <linux/stat.h>
 #include <linux/wait.h>
@@ -75,6 +76,54 @@ uint32_t RunInitPhase(const PlanView& plan, State& state) {
     if (error != 0) FailStep(index, error);
   }
   return index;
+}
+
+// Whether the guest's filter is to have a listener; its socket is then kept in `state`. The
+// descriptor of a listener comes to be in the process that loads the filter, so that one has to
+// share its descriptors with us.
+bool PrepareListener(const PlanView& plan, uint32_t first, State& state) {
+  bool closes_ours = false;  // in a table that is shared, what the guest closes is closed here
+  for (uint32_t index = first; index < plan.StepCount(); ++index) {
+    const Step& step = plan.At(index);
+    if (step.kind == StepKind::kCloseDescriptors) closes_ours = step.number[0] == 0;
+    if (step.kind != StepKind::kSeccomp || step.number[0] == 0) continue;
+    if (closes_ours) FailStep(index, EINVAL);
+    state.listener_route = kFirstPassedFd + static_cast<long>(step.number[1]);
+    return true;
+  }
+  return false;
+}
+
+// One byte with the listener's descriptor (unix(7), SCM_RIGHTS). Without it every call that is
+// refused would wait for ever, so a failure ends the run.
+void SendListener(const State& state) {
+  struct Control {
+    size_t length;
+    int level;
+    int type;
+    int fd;
+    int padding;
+  } control = {sizeof(size_t) + 3 * sizeof(int), 1 /* SOL_SOCKET */, 1 /* SCM_RIGHTS */,
+               state.listener, 0};
+  char byte = 0;
+  struct {
+    void* base;
+    size_t length;
+  } part = {&byte, 1};
+  struct {
+    void* name;
+    int name_length;
+    void* parts;
+    size_t part_count;
+    void* control;
+    size_t control_length;
+    int flags;
+  } message = {nullptr, 0, &part, 1, &control, sizeof control, 0};
+  const long sent =
+      Syscall(__NR_sendmsg, state.listener_route, &message, 0x4000 /* MSG_NOSIGNAL */);
+  if (sent < 0) Exit(kSetupFailed);
+  Syscall(__NR_close, state.listener);
+  Syscall(__NR_close, state.listener_route);
 }
 
 // The guest's process, until it is the guest. `argument` is a Course whose failed_step is the first
@@ -167,13 +216,15 @@ void Forward(int signal, const siginfo_t& info, long guest) {
   Course course = {&plan, &state, RunInitPhase(plan, state), 0, false, false};
   if (RunnerIsGone()) FailStep(course.failed_step, EPIPE);
   alignas(16) static unsigned char stack[kGuestStackBytes];
-  const long guest = CloneVfork(BecomeGuest, &course, &stack[kGuestStackBytes]);
+  const uint64_t shared = PrepareListener(plan, course.failed_step, state) ? CLONE_FILES : 0;
+  const long guest = CloneVfork(BecomeGuest, &course, &stack[kGuestStackBytes], shared);
   if (guest < 0) FailStep(course.failed_step, static_cast<int>(-guest));
   if (course.executed) {
     Send(ReportKind::kNotExecuted, static_cast<uint32_t>(course.error), course.found ? 1 : 0);
     Exit(kSetupFailed);
   }
   if (course.error != 0) FailStep(course.failed_step, course.error);
+  if (state.listener >= 0) SendListener(state);
   Send(ReportKind::kStarted, 0, 0);
   ServeAsInit(guest, state);
 }

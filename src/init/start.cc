@@ -19,7 +19,7 @@ __asm__(
     "  hlt\n"
     ".popsection\n");
 
-// rdi: function, rsi: its argument, rdx: top of the child's stack.
+// rdi: function, rsi: its argument, rdx: top of the child's stack, rcx: more flags.
 __asm__(
     ".pushsection .text.CloneVfork,\"ax\"\n"
     ".global CloneVfork\n"
@@ -29,7 +29,8 @@ __asm__(
     "  movq %rdi, %r8\n"
     "  movq %rsi, %r9\n"
     "  movq %rdx, %rsi\n"
-    "  movl $0x4111, %edi\n"  // CLONE_VFORK | CLONE_VM | SIGCHLD
+    "  movq %rcx, %rdi\n"
+    "  orq $0x4111, %rdi\n"  // CLONE_VFORK | CLONE_VM | SIGCHLD
     "  xorl %edx, %edx\n"
     "  xorl %r10d, %r10d\n"
     "  movl $56, %eax\n"  // __NR_clone

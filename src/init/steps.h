@@ -12,7 +12,9 @@ struct State {
   int root = -1;                  // root directory of the guest's tree
   const char* scratch_path = "";  // where the guest sees the scratch
   int landlock = -1;
-  bool passed_used[64] = {};
+  int listener = -1;         // of the guest's filter
+  long listener_route = -1;  // the socket that it goes out over
+  bool passed_used[72] = {};
 };
 
 // Mount steps (mounts.cc): kPrivateMounts to kPivotRoot.

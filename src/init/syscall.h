@@ -44,9 +44,10 @@ inline long Syscall(long number, A a = {}, B b = {}, C c = {}, D d = {}, E e = {
     Syscall(__NR_exit_group, status);
 }
 
-// clone(2) with CLONE_VM | CLONE_VFORK: runs `function(argument)` in a new process on the stack
-// that ends at `stack_top` (16-byte aligned) while the caller waits for its execve or exit.
-// `function` does not return. The process id, or -errno.
-extern "C" long CloneVfork(void (*function)(void*), void* argument, void* stack_top);
+// clone(2) with CLONE_VM | CLONE_VFORK and `more_flags`: runs `function(argument)` in a new process
+// on the stack that ends at `stack_top` (16-byte aligned) while the caller waits for its execve or
+// exit. `function` does not return. The process id, or -errno.
+extern "C" long CloneVfork(void (*function)(void*), void* argument, void* stack_top,
+                           unsigned long more_flags);
 
 }  // namespace plimsoll::init

@@ -67,10 +67,11 @@ enum class StepKind : uint32_t {
   kLandlockRuleset = 51,   // number[0]: file rights, [1]: network rights, [2]: scopes handled
   kLandlockRule = 52,      // text[0]: path; number[0]: file rights beneath it
   kLandlockRestrict = 53,
-  kCloseDescriptors = 54,  // all from 3 on
-  kSeccomp = 55,           // blob: array of struct sock_filter
-  kExec = 56,              // blob: arguments, each with its NUL; text[0]: PATH to search;
-                           // number[0]: arguments, number[1]: variables that follow them
+  kCloseDescriptors = 54,  // all from 3 on; number[0]: 1: not now, but when the guest is executed
+  kSeccomp = 55,  // blob: array of struct sock_filter; number[0]: 1: with a listener, which
+                  // goes out over the passed socket number[1]
+  kExec = 56,     // blob: arguments, each with its NUL; text[0]: PATH to search;
+                  // number[0]: arguments, number[1]: variables that follow them
 };
 
 enum BindFrom : uint64_t {

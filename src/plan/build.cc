@@ -2,9 +2,12 @@
 
 #include <linux/sched.h>
 
+#include <span>
+
 #include "base/text.h"
 #include "crypto/sha256.h"
 #include "plan/draft.h"
+#include "sys/file.h"
 #include "sys/mount.h"
 
 namespace plimsoll::plan {
@@ -98,12 +101,35 @@ void AddExec(Draft& draft) {
                     .number = {process.arguments.size(), process.environment.size()}});
 }
 
-std::string FilterBytes(const policy::Policy& policy) {
-  return {reinterpret_cast<const char*>(policy.program.data()), policy.program.size_bytes()};
+std::string FilterBytes(std::span<const sock_filter> program) {
+  return {reinterpret_cast<const char*>(program.data()), program.size_bytes()};
+}
+
+// In a learning run the filter asks the runner, over a listener that init sends it.
+void AddSeccomp(Draft& draft) {
+  const SandboxPlan& plan = draft.plan;
+  const std::uint64_t learns = plan.answers.empty() ? 0 : 1;
+  draft.writer.Add(
+      {.phase = Phase::kGuest, .kind = StepKind::kCloseDescriptors, .number = {learns}});
+  draft.writer.Add({.phase = Phase::kGuest,
+                    .kind = StepKind::kSeccomp,
+                    .blob = FilterBytes(learns != 0 ? draft.learning : draft.input.policy.program),
+                    .number = {learns, learns != 0 ? plan.passed.size() - 1 : 0}});
+}
+
+Result<void> PrepareLearning(Draft& draft) {
+  if (!draft.input.request.seccomp_log) return {};
+  const auto program = draft.input.policy.program;
+  PLIMSOLL_TRY_ASSIGN(draft.learning, policy::LearningProgram(program));
+  PLIMSOLL_TRY_ASSIGN(sys::SocketPair route, sys::MakeSocketPair());
+  draft.plan.listener_route = std::move(route.ours);
+  draft.plan.passed.push_back(std::move(route.theirs));
+  draft.plan.answers.assign(program.begin(), program.end());
+  return {};
 }
 
 // The order of the steps; src/init/README.md says which kernel rule forces each place.
-void AddSteps(Draft& draft) {
+Result<void> AddSteps(Draft& draft) {
   AddLaunch(draft);
   AddInit(draft, StepKind::kDieWithRunner);
   AddInit(draft, StepKind::kDefaultSignals);
@@ -119,9 +145,10 @@ void AddSteps(Draft& draft) {
   AddGuest(draft, StepKind::kNewSession);
   AddGuest(draft, StepKind::kWorkingDirectory, draft.process.workdir);
   AddLandlock(draft);
-  AddGuest(draft, StepKind::kCloseDescriptors);
-  AddGuest(draft, StepKind::kSeccomp, {}, FilterBytes(draft.input.policy));
+  PLIMSOLL_TRY(PrepareLearning(draft));  // behind the mounts, which are numbered from the first
+  AddSeccomp(draft);
   AddExec(draft);
+  return {};
 }
 
 // The image's tree as a detached mount. An overlay copies a file up only when it can keep its
@@ -141,7 +168,13 @@ Result<sys::UniqueFd> PassedRoot(const Draft& draft) {
 }  // namespace
 
 Result<SandboxPlan> Build(const Input& input) {
-  Draft draft{.input = input, .user = {}, .process = {}, .volumes = {}, .writer = {}, .plan = {}};
+  Draft draft{.input = input,
+              .user = {},
+              .process = {},
+              .volumes = {},
+              .writer = {},
+              .plan = {},
+              .learning = {}};
   PLIMSOLL_TRY(CheckKernel(input));
   PLIMSOLL_TRY_ASSIGN(draft.user, ResolveUser(input));
   PLIMSOLL_TRY_ASSIGN(draft.process, ResolveProcess(input));
@@ -152,7 +185,7 @@ Result<SandboxPlan> Build(const Input& input) {
     PLIMSOLL_TRY_ASSIGN(sys::UniqueFd root, PassedRoot(draft));
     draft.plan.passed.push_back(std::move(root));
   }
-  AddSteps(draft);
+  PLIMSOLL_TRY(AddSteps(draft));
   draft.plan.bytes = draft.writer.Finish();
   if (draft.plan.bytes.size() > init::kMaxPlanBytes) {
     return Error{.kind = ErrorKind::kRequest,

@@ -223,9 +223,11 @@ std::string DescribeGuest(const StepView& step) {
     case StepKind::kLandlockRestrict:
       return "enforce the Landlock rules";
     case StepKind::kCloseDescriptors:
-      return "close every descriptor from 3 on";
+      return std::string("close every descriptor from 3 on") +
+             (step.number[0] != 0 ? " when the command is executed" : "");
     case StepKind::kSeccomp:
-      return "load the system call filter: " + BlobSummary(step.blob);
+      return std::string("load the system call filter") +
+             (step.number[0] != 0 ? ", with a listener" : "") + ": " + BlobSummary(step.blob);
     default:
       return DescribeExec(step);
   }

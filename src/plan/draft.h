@@ -49,6 +49,7 @@ struct Draft {
   std::vector<CheckedVolume> volumes;
   PlanWriter writer;
   SandboxPlan plan;
+  policy::Program learning;  // what a learning run loads
 };
 
 // The parts of a plan; each file has one. Every function adds to the draft.

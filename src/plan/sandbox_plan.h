@@ -3,6 +3,7 @@
 // Everything is decided here, before the clone. The digest names the very bytes that init gets.
 #pragma once
 
+#include <linux/filter.h>
 #include <time.h>
 
 #include <chrono>
@@ -57,8 +58,12 @@ struct SandboxPlan {
   std::vector<Limit> limits;
   Supervision supervision;
   CgroupPlan cgroup;
-  std::string program_folder;         // of the host, for init where memfds may not be executed
-  std::vector<std::string> command;   // the argument vector of the guest
+  std::string program_folder;        // of the host, for init where memfds may not be executed
+  std::vector<std::string> command;  // the argument vector of the guest
+  // Of a learning run: where the listener of the guest's filter comes in, and the program whose
+  // answers it is given. The socket's other end is the last of `passed`.
+  sys::UniqueFd listener_route;
+  std::vector<sock_filter> answers;
   std::vector<RunLater> run_later;    // to be looked at when the guest has ended
   std::vector<std::string> warnings;  // sentences for the user; each says what is weaker
 };

@@ -6,6 +6,9 @@
 // decide. Its table, in guard.cc, names each group of calls with its answer and the reason.
 #pragma once
 
+#include <cstdint>
+#include <string_view>
+
 #include "policy/verdicts.h"
 
 namespace plimsoll::policy {
@@ -16,5 +19,8 @@ namespace plimsoll::policy {
 inline constexpr std::uint32_t kHighestKnownCall = 450;
 
 Verdicts Guard();
+
+// Why the guard refuses this call, or some of its arguments; empty for calls it has no say in.
+std::string_view GuardReason(std::uint32_t number);
 
 }  // namespace plimsoll::policy

@@ -63,6 +63,8 @@ struct RunRequest {
   bool writable_root = false;
   bool volume_all = false;      // .git and its kind in a writable volume are writable too
   bool volume_sockets = false;  // a socket or device may be a volume
+  std::string seccomp;          // path of a profile; empty: the shipped default
+  bool seccomp_log = false;     // refused calls are counted
   bool json = false;
 };
 

@@ -1,6 +1,7 @@
 // What became of a run: who ended it, with what, what it wrote and what it used.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -39,15 +40,26 @@ struct ResourceUse {
   std::uint64_t peak_memory_bytes = 0;  // the largest process, or more where the watchdog saw more
 };
 
+// A system call that the policy refused in a learning run, with the arguments it had first.
+struct RefusedCall {
+  std::uint32_t number = 0;
+  bool is_native = true;  // false: by another gate (int $0x80), where numbers mean other calls
+  std::array<std::uint64_t, 6> arguments = {};
+  int error = 0;  // the errno that the guest was given
+  std::uint64_t count = 0;
+};
+
 struct RunResult {
   Cause cause = Cause::kSetupFailed;
   Ran ran = Ran::kNo;
-  int exit_code = 125;                  // as the caller's exit status, see cli/exit_status.h
-  int signal = 0;                       // that ended the guest's first process; 0: none
-  std::optional<Error> error;           // for kSetupFailed and kNotExecuted
-  std::string detail;                   // which limit ended the run, in a sentence; empty: none did
-  std::vector<std::string> run_later;   // on the host: what the guest made that tools may run
-  std::vector<std::string> limits_hit;  // names of the limits that were seen reached
+  int exit_code = 125;                 // as the caller's exit status, see cli/exit_status.h
+  int signal = 0;                      // that ended the guest's first process; 0: none
+  std::optional<Error> error;          // for kSetupFailed and kNotExecuted
+  std::string detail;                  // which limit ended the run, in a sentence; empty: none did
+  std::vector<std::string> run_later;  // on the host: what the guest made that tools may run
+  std::vector<RefusedCall> refused_calls;  // by number, then by arguments
+  std::uint64_t refused_uncounted = 0;     // further calls, of which there were too many kinds
+  std::vector<std::string> limits_hit;     // names of the limits that were seen reached
   Stream out;
   Stream err;
   ResourceUse usage;

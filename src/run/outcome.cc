@@ -54,10 +54,10 @@ void SandboxKilled(const Ending& ending, result::RunResult& result) {
   result.signal = SIGKILL;
   result.error = Error{.kind = ErrorKind::kHost,
                        .what = "the sandbox was killed from outside before its command ended"};
-  if (ending.input_errno == 0) return;
+  if (ending.thread_errno == 0) return;
   result.error = Error{.kind = ErrorKind::kHost,
-                       .what = "the run was ended: no thread for the guest's standard input",
-                       .sys_errno = ending.input_errno};
+                       .what = "the run was ended: a thread of the runner could not be started",
+                       .sys_errno = ending.thread_errno};
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ void DecideOutcome(const Ending& ending, const plan::SandboxPlan& plan, result::
     result.cause = *ending.stopped_for;
     result.detail = LimitDetail(ending, plan);
     if (!status) result.signal = SIGKILL;
-  } else if (!status || ending.input_errno != 0) {
+  } else if (!status || ending.thread_errno != 0) {
     SandboxKilled(ending, result);
   } else if (result.signal != 0) {
     result.cause = Cause::kSignalled;

@@ -15,7 +15,7 @@ namespace plimsoll::run {
 struct Ending {
   std::vector<std::string> hit;              // names of the limits that were seen reached
   std::optional<result::Cause> stopped_for;  // why the runner ended it, when it did
-  int input_errno = 0;  // why the guest got no input; 0: it did, or was to get none
+  int thread_errno = 0;  // why a thread of the runner could not be started; 0: all could
   std::optional<init::Report> failed;
   std::optional<init::Report> not_executed;
   bool began = false;              // the guest's program has

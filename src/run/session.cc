@@ -22,6 +22,7 @@
 
 #include "launch/cgroup.h"
 #include "launch/spawn.h"
+#include "run/learner.h"
 #include "run/outcome.h"
 #include "run/pump.h"
 #include "run/signals.h"
@@ -93,7 +94,7 @@ class Session {
     if (watched.timeout) stop_at_ = started_ + *watched.timeout;
     if (watched.cpu_time || watched.memory_asked) watch_interval_ = kWatchInterval;
     if (watched.cpu_time || watched.memory_bytes) look_at_ = started_ + watch_interval_;
-    if (options.interactive) StartInput(std::move(streams.in));
+    StartThreads(options.interactive, std::move(streams.in));
   }
 
   result::RunResult Run() {
@@ -104,12 +105,16 @@ class Session {
   }
 
  private:
-  // A command without its input would take nothing for all there is, so it is not left to run.
-  void StartInput(sys::UniqueFd sink) {
+  // A command without its input would take nothing for all there is, and one whose refused calls
+  // nobody answers would wait for ever, so it is not left to run.
+  void StartThreads(bool interactive, sys::UniqueFd input) {
     try {
-      InputPump(STDIN_FILENO, std::move(sink));
+      if (plan_.listener_route.IsOpen()) {
+        learner_.emplace(plan_.listener_route.Get(), plan_.answers);
+      }
+      if (interactive) InputPump(STDIN_FILENO, std::move(input));
     } catch (const std::system_error& error) {
-      ending_.input_errno = error.code().value();
+      ending_.thread_errno = error.code().value();
       Kill();
     }
   }
@@ -249,6 +254,7 @@ class Session {
     result.usage.peak_memory_bytes = peak_memory_bytes_;
     if (cgroup_ != nullptr) UseCgroup(result);
     LookForRunLater(result);
+    if (learner_) learner_->Finish(result);
     DecideOutcome(ending_, plan_, result);
     return result;
   }
@@ -280,6 +286,7 @@ class Session {
   OutputPump out_;
   OutputPump err_;
   Watchdog watchdog_;
+  std::optional<Learner> learner_;
   Clock::time_point started_;
   std::chrono::milliseconds watch_interval_ = kDefaultWatchInterval;
 

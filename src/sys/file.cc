@@ -5,6 +5,7 @@
 #include <linux/openat2.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -248,6 +249,14 @@ Result<Pipe> MakePipe() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return ErrnoError("pipe2");
   return Pipe{.read = UniqueFd(ends[0]), .write = UniqueFd(ends[1])};
+}
+
+Result<SocketPair> MakeSocketPair() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    return ErrnoError("socketpair");
+  }
+  return SocketPair{.ours = UniqueFd(ends[0]), .theirs = UniqueFd(ends[1])};
 }
 
 Result<void> FillStandardStreams() {

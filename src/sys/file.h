@@ -82,6 +82,13 @@ struct Pipe {
 // pipe2(2) with O_CLOEXEC.
 Result<Pipe> MakePipe();
 
+// Two connected sockets for messages (AF_UNIX, SOCK_SEQPACKET), closed on exec.
+struct SocketPair {
+  UniqueFd ours;
+  UniqueFd theirs;
+};
+Result<SocketPair> MakeSocketPair();
+
 // Opens /dev/null in the place of each of 0, 1 and 2 that is closed, so that no descriptor opened
 // later is taken for a standard stream.
 Result<void> FillStandardStreams();

@@ -173,9 +173,10 @@ TEST_F(RunnerFault, OfTheThreadForInputEndsTheRunInASentence) {
       messages.insert(run.outcome.err);
     }
   }
-  EXPECT_EQ(messages.count("plimsoll: the run was ended: no thread for the guest's standard input" +
-                           std::string(kInjectedText) + "\n"),
-            1U);
+  EXPECT_EQ(
+      messages.count("plimsoll: the run was ended: a thread of the runner could not be started" +
+                     std::string(kInjectedText) + "\n"),
+      1U);
 }
 
 TEST_F(RunnerFault, ThatLosesOutputIsSaid) {

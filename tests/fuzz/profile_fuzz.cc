@@ -7,15 +7,15 @@
 #include <string_view>
 
 #include "policy/guard.h"
+#include "policy/interpret.h"
 #include "policy/profile.h"
 #include "policy/program.h"
-#include "support/bpf_interpreter.h"
 
 namespace {
 
-using plimsoll::testing_support::Call;
-using plimsoll::testing_support::Decide;
-using plimsoll::testing_support::Interpret;
+using plimsoll::policy::Call;
+using plimsoll::policy::Decide;
+using plimsoll::policy::Interpret;
 
 // Names need no table here: any name is some number, so that rules meet each other.
 plimsoll::Result<std::optional<std::uint32_t>> NumberOf(const std::string& name) {

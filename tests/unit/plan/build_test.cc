@@ -43,11 +43,8 @@ class BuildPlan : public ::testing::Test {
   }
 
   Result<SandboxPlan> Build() {
-    const policy::Policy policy = {.program = kAllowAll,
-                                   .digest = "seccomp:sha256:0",
-                                   .program_digest = "sha256:0",
-                                   .guard_digest = "sha256:0",
-                                   .profile_program_digest = "sha256:0"};
+    policy::Policy policy;
+    policy.program = kAllowAll;
     return plan::Build({.request = request_,
                         .rootfs = rootfs_,
                         .policy = policy,

@@ -3,13 +3,10 @@
 #include <gtest/gtest.h>
 #include <linux/seccomp.h>
 
-#include "support/bpf_interpreter.h"
+#include "policy/interpret.h"
 
 namespace plimsoll::policy {
 namespace {
-
-using testing_support::Call;
-using testing_support::Interpret;
 
 constexpr std::size_t kNumber = offsetof(seccomp_data, nr);
 

@@ -15,8 +15,9 @@
 #include "json/reader.h"
 #include "json/writer.h"
 #include "policy/bpf.h"
-#include "policy/policy.h"
 #include "policy/profile.h"
+#include "policy/shipped.h"
+#include "policy/source.h"
 
 namespace plimsoll::policy {
 namespace {
@@ -114,7 +115,7 @@ TEST(DefaultProfile, RefusesEverythingElseWithEperm) {
 }
 
 TEST(DefaultPolicy, DigestsAreThoseOfTheBytes) {
-  const Policy policy = Default();
+  const Policy policy = Shipped();
   const std::string folder = PLIMSOLL_BUILD_DIR "/generated/";
   EXPECT_EQ(policy.digest, "seccomp:sha256:" + crypto::Sha256HexOf(DefaultText()));
   EXPECT_EQ(policy.program_digest, "sha256:" + crypto::Sha256HexOf(Bytes(Program(
@@ -129,15 +130,30 @@ TEST(DefaultPolicy, DigestsAreThoseOfTheBytes) {
 // Every machine must make the same programs: records name them. A change of the policy or of the
 // compiler changes these lines, and is seen here.
 TEST(DefaultPolicy, DigestsAreTheSameOnEveryMachine) {
-  const Policy policy = Default();
+  const Policy policy = Shipped();
   EXPECT_EQ(policy.digest,
             "seccomp:sha256:169c8e41236e130b487a55c3e674aa93fb4477858a385693442c72f86b165840");
   EXPECT_EQ(policy.program_digest,
-            "sha256:de4641533d0ce904585886cf704391f2c5c343a1282359b306d79f9e9710bf27");
+            "sha256:0d6a6a59ec83c3bcc5772f4718efcb5c854d57318b2591ded2d0c4e37ebbc21e");
   EXPECT_EQ(policy.guard_digest,
-            "sha256:c52fc9de6e6775701e226d6080cfadd376bca60e16005ff9fb32174611380432");
+            "sha256:717109f488a12c063f4cd03db8102c87996125053ed79a262303096ea55ff304");
   EXPECT_EQ(policy.profile_program_digest,
             "sha256:1ee071d1d566c0ed46e9b6420b9b946d7d46c8167b8e550cf24437f7feba1408");
+}
+
+TEST(DefaultPolicy, DigestsWithADifferenceAreTheSameOnEveryMachine) {
+  const Policy policy = Shipped({.writable_volume = true});
+  EXPECT_EQ(policy.differences, std::vector<std::string>{"rw-volume"});
+  EXPECT_EQ(policy.digest,
+            "seccomp:sha256:f79c207d65c35e6c64083caaccac046353a4c5ea0c13224a8fad54c218fa922b");
+  EXPECT_EQ(policy.program_digest,
+            "sha256:e24305b7f73fc7d075a60c6d3525282d50236264082067e384da740037c0a1ac");
+  const auto sdk = ReadSource("default", {"sdk"}, {});
+  ASSERT_TRUE(sdk.has_value());
+  EXPECT_EQ(sdk->digest,
+            "seccomp:sha256:2607d5f3223d1c31389646ded08b7e73fc9a964660cd7d49c2baf93f72c92c0a");
+  EXPECT_EQ(Compile(*sdk)->program_digest,
+            "sha256:478cef0c394c20fbaab09a4832228b62bdffb2670343debb6a5c9e9dac452278");
 }
 
 }  // namespace

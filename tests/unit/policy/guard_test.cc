@@ -7,18 +7,17 @@
 #include <gtest/gtest.h>
 
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #include <cerrno>
 
-#include "support/bpf_interpreter.h"
+#include "policy/interpret.h"
 
 namespace plimsoll::policy {
 namespace {
 
-using testing_support::Decide;
-
 std::uint32_t Verdict(std::uint32_t number, std::uint64_t first, std::uint64_t second) {
-  return Decide(Guard(), testing_support::Call(number, {first, second, 0, 0, 0, 0}));
+  return Decide(Guard(), Call(number, {first, second, 0, 0, 0, 0}));
 }
 
 TEST(Guard, LeavesProcessOneItsPlaceInTheQueue) {
@@ -61,6 +60,28 @@ TEST(Guard, RefusesLeases) {
   for (const std::uint64_t command : {0U + F_GETFD, 0U + F_SETFL, 0U + F_DUPFD_CLOEXEC}) {
     EXPECT_EQ(Verdict(__NR_fcntl, 3, command), SECCOMP_RET_ALLOW) << command;
   }
+}
+
+TEST(Guard, LeavesOnlyUnixAndInternetSocketsToTheProfile) {
+  for (const auto number : {std::uint32_t{__NR_socket}, std::uint32_t{__NR_socketpair}}) {
+    for (std::uint64_t family = 0; family < 64; ++family) {
+      const bool is_left = family == AF_UNIX || family == AF_INET || family == AF_INET6;
+      const std::uint32_t answer = is_left ? SECCOMP_RET_ALLOW : Refuse(EPERM);
+      EXPECT_EQ(Verdict(number, family, SOCK_STREAM), answer) << family;
+      // The kernel looks at the low half of the family.
+      EXPECT_EQ(Verdict(number, family | 1UL << 32U, SOCK_STREAM), answer) << family;
+    }
+  }
+}
+
+TEST(Guard, HasAReasonForEveryCallThatItHasASayIn) {
+  const Verdicts guard = Guard();
+  for (std::uint32_t number = 0; number < 600; ++number) {
+    const Decision& decision = guard.At(number);
+    const bool has_a_say = !decision.rules.empty() || decision.otherwise != SECCOMP_RET_ALLOW;
+    EXPECT_EQ(!GuardReason(number).empty(), has_a_say) << number;
+  }
+  EXPECT_FALSE(GuardReason(UINT32_MAX).empty());
 }
 
 }  // namespace

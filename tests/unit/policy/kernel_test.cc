@@ -27,7 +27,7 @@
 #include <thread>
 #include <vector>
 
-#include "policy/policy.h"
+#include "policy/shipped.h"
 
 namespace plimsoll::policy {
 namespace {
@@ -48,7 +48,7 @@ int ErrnoOf(const Probe& probe) {
 }
 
 bool LoadFilter() {
-  const auto program = Default().program;
+  const auto program = Shipped().program;
   const sock_fprog filter = {static_cast<unsigned short>(program.size()),
                              const_cast<sock_filter*>(program.data())};
   return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&

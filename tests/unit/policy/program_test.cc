@@ -7,14 +7,10 @@
 #include <random>
 #include <set>
 
-#include "support/bpf_interpreter.h"
+#include "policy/interpret.h"
 
 namespace plimsoll::policy {
 namespace {
-
-using testing_support::Call;
-using testing_support::Decide;
-using testing_support::Interpret;
 
 constexpr std::uint64_t kHigh = std::uint64_t{1} << 32U;
 

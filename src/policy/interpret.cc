@@ -1,11 +1,11 @@
-#include "support/bpf_interpreter.h"
+#include "policy/interpret.h"
 
 #include <linux/audit.h>
 
 #include <algorithm>
 #include <cstring>
 
-namespace plimsoll::testing_support {
+namespace plimsoll::policy {
 
 namespace {
 
@@ -32,14 +32,14 @@ std::optional<std::uint32_t> LoadWord(const seccomp_data& data, std::uint32_t of
   return word;
 }
 
-bool Holds(const policy::ArgTest& test, const seccomp_data& data) {
+bool Holds(const ArgTest& test, const seccomp_data& data) {
   const std::uint64_t argument = data.args[test.index] & test.mask;
   switch (test.comparison) {
-    case policy::Comparison::kEqual:
+    case Comparison::kEqual:
       return (argument == test.value) != test.negated;
-    case policy::Comparison::kGreater:
+    case Comparison::kGreater:
       return (argument > test.value) != test.negated;
-    case policy::Comparison::kGreaterOrEqual:
+    case Comparison::kGreaterOrEqual:
       return (argument >= test.value) != test.negated;
   }
   return false;
@@ -63,6 +63,9 @@ std::optional<FilterAnswer> Interpret(std::span<const sock_filter> program,
       if (!word) return std::nullopt;
       accumulator = *word;
       answer.reads_arguments |= op.k >= offsetof(seccomp_data, instruction_pointer);
+      if (op.k >= offsetof(seccomp_data, args)) {
+        answer.arguments_read[(op.k - offsetof(seccomp_data, args)) / sizeof data.args[0]] = true;
+      }
     } else if (op.code == (BPF_ALU | BPF_AND | BPF_K)) {
       accumulator &= op.k;
     } else if (op.code == (BPF_JMP | BPF_JA)) {
@@ -76,14 +79,23 @@ std::optional<FilterAnswer> Interpret(std::span<const sock_filter> program,
   return std::nullopt;
 }
 
-std::uint32_t Decide(const policy::Verdicts& verdicts, const seccomp_data& data) {
-  const policy::Decision& decision = verdicts.At(static_cast<std::uint32_t>(data.nr));
-  for (const policy::Rule& rule : decision.rules) {
+const Rule* DecidingRule(const Verdicts& verdicts, const seccomp_data& data) {
+  for (const Rule& rule : verdicts.At(static_cast<std::uint32_t>(data.nr)).rules) {
     const bool holds = std::all_of(rule.tests.begin(), rule.tests.end(),
-                                   [&](const auto& test) { return Holds(test, data); });
-    if (holds) return rule.action;
+                                   [&](const ArgTest& test) { return Holds(test, data); });
+    if (holds) return &rule;
   }
-  return decision.otherwise;
+  return nullptr;
+}
+
+std::uint32_t Decide(const Verdicts& verdicts, const seccomp_data& data) {
+  const Rule* rule = DecidingRule(verdicts, data);
+  return rule != nullptr ? rule->action
+                         : verdicts.At(static_cast<std::uint32_t>(data.nr)).otherwise;
+}
+
+bool IsNative(const seccomp_data& data) {
+  return data.arch == AUDIT_ARCH_X86_64;
 }
 
 seccomp_data Call(std::uint32_t number, std::array<std::uint64_t, 6> arguments) {
@@ -94,4 +106,4 @@ seccomp_data Call(std::uint32_t number, std::array<std::uint64_t, 6> arguments) 
   return data;
 }
 
-}  // namespace plimsoll::testing_support
+}  // namespace plimsoll::policy
