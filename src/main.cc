@@ -21,6 +21,7 @@
 #include "cli/refused_calls.h"
 #include "cli/report.h"
 #include "cli/response.h"
+#include "cli/subcommands.h"
 #include "image/rootfs.h"
 #include "plan/build.h"
 #include "plan/plan_reader.h"
@@ -34,7 +35,7 @@
 namespace plimsoll {
 namespace {
 
-using Words = std::vector<std::string>;
+using cli::Words;
 
 // A run as far as it has come; each member is made from those above it.
 struct Run {
@@ -197,8 +198,8 @@ int Dispatch(const Words& words) {
   if (first == "doctor") return cli::RunDoctorCommand(rest);
   if (first == "-h" || first == "--help" || first == "help") return Answer(cli::MainHelp());
   if (first == "--version") return Answer("plimsoll " PLIMSOLL_VERSION "\n");
-  cli::PrintError(cli::UnknownCommand(first));
-  return cli::kRunnerFailed;
+  return cli::Fail(cli::UnknownCommand("", first, {"exec", "plan", "image", "policy", "doctor"}),
+                   false);
 }
 
 }  // namespace

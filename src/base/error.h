@@ -5,6 +5,7 @@
 #pragma once
 
 #include <boost/system/result.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -48,6 +49,10 @@ struct [[nodiscard]] Error {
 
 // "ENOENT" for 2; the number itself where libc has no name for it.
 std::string ErrnoName(int number);
+// 2 for "ENOENT"; nothing for a name that libc does not have.
+std::optional<int> ErrnoNumber(std::string_view name);
+// "ENOENT (No such file or directory)"; "errno 4000" where libc has no name for it.
+std::string DescribeErrno(int number);
 
 template <typename T>
 using Result = boost::system::result<T, Error>;

@@ -125,6 +125,13 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
   }
 }
 
+std::string Number(std::uint64_t value, int base) {
+  std::array<char, 24> digits = {};
+  const auto [end, error] =
+      std::to_chars(digits.data(), digits.data() + digits.size(), value, base);
+  return (base == 16 ? "0x" : base == 8 ? "0" : "") + std::string(digits.data(), end);
+}
+
 std::optional<std::uint64_t> ParseUint(std::string_view text, std::uint64_t max) {
   std::uint64_t value = 0;
   const char* end = text.data() + text.size();
@@ -203,6 +210,11 @@ std::string_view Nearest(std::string_view word, const std::vector<std::string_vi
     }
   }
   return best;
+}
+
+std::string DidYouMean(std::string_view word, const std::vector<std::string_view>& candidates) {
+  const std::string_view nearest = Nearest(word, candidates);
+  return nearest.empty() ? std::string() : "did you mean " + Quote(nearest) + "?";
 }
 
 }  // namespace plimsoll

@@ -31,6 +31,9 @@ std::optional<std::uint64_t> ParseUint(std::string_view text, std::uint64_t max 
 // which for numbers like these would make libm a library of the shipped program.
 std::optional<double> TakeDecimal(std::string_view& text);
 
+// `value` with the digits of `base`, as C writes it: 10 plain, 16 behind "0x", 8 behind "0".
+std::string Number(std::uint64_t value, int base = 10);
+
 // True when the bytes are well-formed UTF-8 (no overlong forms, no surrogates; RFC 3629).
 bool IsUtf8(std::string_view bytes);
 
@@ -43,5 +46,8 @@ std::string Base64(std::string_view bytes);
 // The candidate nearest to `word` by edit distance, when near enough to be a typing error
 // (at most 2, and at most a third of the word); empty otherwise.
 std::string_view Nearest(std::string_view word, const std::vector<std::string_view>& candidates);
+
+// "did you mean 'exec'?" with the nearest candidate; empty when there is none.
+std::string DidYouMean(std::string_view word, const std::vector<std::string_view>& candidates);
 
 }  // namespace plimsoll

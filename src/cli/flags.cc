@@ -122,8 +122,7 @@ std::string Flags::SuggestFlag(const std::string& word) const {
       names.push_back("--" + name);
   }
   const std::vector<std::string_view> candidates(names.begin(), names.end());
-  const std::string_view nearest = Nearest(word, candidates);
-  return nearest.empty() ? std::string() : "did you mean '" + std::string(nearest) + "'?";
+  return DidYouMean(word, candidates);
 }
 
 // How many words the flag at the front of `word` takes in all, 1 or 2.

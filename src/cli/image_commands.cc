@@ -8,12 +8,12 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/exit_status.h"
 #include "cli/flags.h"
 #include "cli/image_text.h"
 #include "cli/paths.h"
 #include "cli/progress_bar.h"
 #include "cli/report.h"
+#include "cli/subcommands.h"
 #include "image/find.h"
 #include "image/import.h"
 #include "image/record.h"
@@ -49,15 +49,9 @@ struct Common {
   bool quiet = false;
 };
 
-// A subcommand's answer: what goes to standard output, and the exit status.
-struct Answer {
-  std::string text;
-  int status = 0;
-};
-
-class Subcommand {
+class ImageFlags {
  public:
-  Subcommand(std::string description, const std::string& name, std::string usage)
+  ImageFlags(std::string description, const std::string& name, std::string usage)
       : flags_(std::move(description), "plimsoll image " + name, std::move(usage)) {
     flags_.Value("--store", common_.store,
                  "where images are kept; default $XDG_DATA_HOME/plimsoll");
@@ -111,7 +105,7 @@ Result<image::ImportRequest> ImportRequestFor(const std::string& source, const s
 }
 
 Result<Answer> Import(const Words& words) {
-  Subcommand command("Brings images into the store.", "import", "SRC [--name NAME[:TAG]] [FLAGS]");
+  ImageFlags command("Brings images into the store.", "import", "SRC [--name NAME[:TAG]] [FLAGS]");
   std::string name;
   std::string max_size;
   command.Flags().Value("--name", name, "the name to give; default: the one in the source");
@@ -158,7 +152,7 @@ std::vector<image::ImageRecord> Listed(std::vector<image::ImageRecord> records) 
 }
 
 Result<Answer> List(const Words& words) {
-  Subcommand command("Lists the images of the store.", "ls", "[FLAGS]");
+  ImageFlags command("Lists the images of the store.", "ls", "[FLAGS]");
   PLIMSOLL_TRY_ASSIGN(const auto parsed, command.Parse(words));
   if (!parsed.help.empty()) return Answer{.text = parsed.help};
   if (!parsed.operands.empty()) return command.Flags().UsageError("ls takes no name");
@@ -169,7 +163,7 @@ Result<Answer> List(const Words& words) {
 }
 
 Result<Answer> Inspect(const Words& words) {
-  Subcommand command("Shows what the store knows of an image.", "inspect", "NAME [FLAGS]");
+  ImageFlags command("Shows what the store knows of an image.", "inspect", "NAME [FLAGS]");
   PLIMSOLL_TRY_ASSIGN(const auto parsed, command.Parse(words));
   if (!parsed.help.empty()) return Answer{.text = parsed.help};
   PLIMSOLL_TRY_ASSIGN(const std::string name, OneOperand(command.Flags(), parsed.operands, "name"));
@@ -186,7 +180,7 @@ Result<Answer> Inspect(const Words& words) {
 }
 
 Result<Answer> Remove(const Words& words) {
-  Subcommand command("Removes images, and what only they needed.", "rm", "NAME... [FLAGS]");
+  ImageFlags command("Removes images, and what only they needed.", "rm", "NAME... [FLAGS]");
   PLIMSOLL_TRY_ASSIGN(const auto parsed, command.Parse(words));
   if (!parsed.help.empty()) return Answer{.text = parsed.help};
   if (parsed.operands.empty()) return command.Flags().UsageError("expected a name");
@@ -203,7 +197,7 @@ Result<Answer> Remove(const Words& words) {
 }
 
 Result<Answer> Verify(const Words& words) {
-  Subcommand command("Checks that images are what was imported.", "verify", "[NAME] [FLAGS]");
+  ImageFlags command("Checks that images are what was imported.", "verify", "[NAME] [FLAGS]");
   PLIMSOLL_TRY_ASSIGN(const auto parsed, command.Parse(words));
   if (!parsed.help.empty()) return Answer{.text = parsed.help};
   std::optional<oci::ImageReference> reference;
@@ -222,42 +216,16 @@ Result<Answer> Verify(const Words& words) {
   return Answer{.text = text, .status = verification.problems.empty() ? 0 : kDiffers};
 }
 
-using Run = Result<Answer> (*)(const Words&);
-constexpr std::array<std::pair<std::string_view, Run>, 5> kSubcommands = {{
-    {"import", &Import},
-    {"ls", &List},
-    {"inspect", &Inspect},
-    {"rm", &Remove},
-    {"verify", &Verify},
-}};
-
-Error Unknown(const std::string& name) {
-  std::vector<std::string_view> names;
-  names.reserve(kSubcommands.size());
-  for (const auto& [known, run] : kSubcommands)
-    names.push_back(known);
-  Error error{
-      .kind = ErrorKind::kUsage,
-      .what = name.empty() ? "no image command was given" : "unknown image command " + Quote(name),
-      .hint = "'plimsoll image -h' lists the commands"};
-  const std::string_view near = Nearest(name, names);
-  if (!near.empty()) error.hint.insert(0, "did you mean '" + std::string(near) + "'? ");
-  return error;
-}
+constexpr std::array<Subcommand, 5> kSubcommands = {{{.name = "import", .run = &Import},
+                                                     {.name = "ls", .run = &List},
+                                                     {.name = "inspect", .run = &Inspect},
+                                                     {.name = "rm", .run = &Remove},
+                                                     {.name = "verify", .run = &Verify}}};
 
 }  // namespace
 
 int RunImageCommand(const Words& words) {
-  const bool json = WantsJson(words);
-  const std::string first = words.empty() ? "" : words[0];
-  if (first == "-h" || first == "--help") return PrintAnswer(kUsage) ? 0 : kRunnerFailed;
-  for (const auto& [name, run] : kSubcommands) {
-    if (name != first) continue;
-    const auto answer = run(Words(words.begin() + 1, words.end()));
-    if (!answer) return Fail(answer.error(), json);
-    return PrintAnswer(answer->text) ? answer->status : kRunnerFailed;
-  }
-  return Fail(Unknown(first), json);
+  return RunSubcommand({.name = "image", .usage = kUsage, .subcommands = kSubcommands}, words);
 }
 
 }  // namespace plimsoll::cli

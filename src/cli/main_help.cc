@@ -1,7 +1,5 @@
 #include "cli/main_help.h"
 
-#include "base/text.h"
-
 namespace plimsoll::cli {
 
 std::string_view MainHelp() {
@@ -16,15 +14,6 @@ std::string_view MainHelp() {
          "  doctor                               what this host can do, and what to mend\n"
          "\n"
          "'plimsoll COMMAND -h' explains a command; the manual is plimsoll(1).\n";
-}
-
-Error UnknownCommand(const std::string& word) {
-  Error error{.kind = ErrorKind::kUsage,
-              .what = word.empty() ? "no command was given" : "unknown command " + Quote(word),
-              .hint = "'plimsoll -h' lists the commands"};
-  const std::string_view nearest = Nearest(word, {"exec", "plan", "image", "policy", "doctor"});
-  if (!nearest.empty()) error.hint.insert(0, "did you mean '" + std::string(nearest) + "'? ");
-  return error;
 }
 
 }  // namespace plimsoll::cli

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "base/text.h"
-#include "cli/exit_status.h"
 #include "cli/flags.h"
 #include "cli/policy_text.h"
 #include "cli/report.h"
+#include "cli/subcommands.h"
 #include "policy/calls.h"
 #include "sys/host.h"
 
@@ -34,15 +34,10 @@ constexpr std::string_view kUsage =
     "PROFILE is 'default' or a file in the container engines' form; DIFFERENCE is 'rw-volume',\n"
     "'sdk' or a file. 'plimsoll policy COMMAND -h' lists the flags.\n";
 
-struct Answer {
-  std::string text;
-  int status = 0;
-};
-
-// A subcommand's flags: --json, and --with where a profile is named.
-class Subcommand {
+// What every subcommand can be told: --json, and --with where a profile is named.
+class PolicyFlags {
  public:
-  Subcommand(std::string description, const std::string& name, std::string usage)
+  PolicyFlags(std::string description, const std::string& name, std::string usage)
       : flags_(std::move(description), "plimsoll policy " + name, std::move(usage)) {
     flags_.Switch("--json", json, "one JSON document");
   }
@@ -52,7 +47,9 @@ class Subcommand {
   }
 
   cli::Flags& Flags() { return flags_; }
-  Error UsageError(std::string what) const { return flags_.UsageError(std::move(what)); }
+  Error UsageError(std::string what, std::string hint = {}) const {
+    return flags_.UsageError(std::move(what), std::move(hint));
+  }
 
   bool json = false;
   Words with;
@@ -71,7 +68,7 @@ Result<policy::Source> Read(const std::string& name, const Words& differences) {
 }
 
 // The one operand, or "default".
-Result<std::string> ProfileName(const Subcommand& command, const Words& operands) {
+Result<std::string> ProfileName(const PolicyFlags& command, const Words& operands) {
   if (operands.size() > 1) return command.UsageError("expected one profile");
   return operands.empty() ? std::string("default") : operands[0];
 }
@@ -86,8 +83,8 @@ Answer Shown(const policy::Source& source) {
 }
 
 Result<Answer> Show(const Words& words) {
-  Subcommand command("Prints a profile as it is used, in canonical form.", "show",
-                     "[PROFILE] [FLAGS]");
+  PolicyFlags command("Prints a profile as it is used, in canonical form.", "show",
+                      "[PROFILE] [FLAGS]");
   command.AddWith();
   PLIMSOLL_TRY_ASSIGN(const auto parsed, command.Flags().Parse(words, FlagsEnd::kAtDashes));
   if (!parsed.help.empty()) return Answer{.text = parsed.help};
@@ -97,7 +94,8 @@ Result<Answer> Show(const Words& words) {
 }
 
 Result<Answer> Derive(const Words& words) {
-  Subcommand command("Prints a profile with differences in it.", "derive", "DIFFERENCE... [FLAGS]");
+  PolicyFlags command("Prints a profile with differences in it.", "derive",
+                      "DIFFERENCE... [FLAGS]");
   std::string base = "default";
   command.Flags().Value("--profile", base, "the profile to start from; default: default");
   PLIMSOLL_TRY_ASSIGN(const auto parsed, command.Flags().Parse(words, FlagsEnd::kAtDashes));
@@ -108,7 +106,7 @@ Result<Answer> Derive(const Words& words) {
 }
 
 Result<Answer> Diff(const Words& words) {
-  Subcommand command("Compares two profiles, rule by rule.", "diff", "PROFILE PROFILE [FLAGS]");
+  PolicyFlags command("Compares two profiles, rule by rule.", "diff", "PROFILE PROFILE [FLAGS]");
   Words expected;
   command.AddWith();
   command.Flags().Values("--expect", expected,
@@ -128,7 +126,7 @@ Result<Answer> Diff(const Words& words) {
 }
 
 Result<Answer> Digest(const Words& words) {
-  Subcommand command("Prints the digests of a policy.", "digest", "[PROFILE] [FLAGS]");
+  PolicyFlags command("Prints the digests of a policy.", "digest", "[PROFILE] [FLAGS]");
   command.AddWith();
   PLIMSOLL_TRY_ASSIGN(const auto parsed, command.Flags().Parse(words, FlagsEnd::kAtDashes));
   if (!parsed.help.empty()) return Answer{.text = parsed.help};
@@ -139,7 +137,7 @@ Result<Answer> Digest(const Words& words) {
 }
 
 Result<Answer> CheckProfile(const Words& words) {
-  Subcommand command("Looks for what no guest may have.", "check", "PROFILE [FLAGS]");
+  PolicyFlags command("Looks for what no guest may have.", "check", "PROFILE [FLAGS]");
   bool is_foreign = false;
   command.AddWith();
   command.Flags().Switch("--foreign", is_foreign,
@@ -173,18 +171,16 @@ std::optional<std::uint64_t> ParseArgument(std::string_view text) {
   return is_negative ? 0 - value : value;
 }
 
-Result<std::uint32_t> ParseCall(const Subcommand& command, const std::string& word) {
+Result<std::uint32_t> ParseCall(const PolicyFlags& command, const std::string& word) {
   if (const auto number = ParseUint(word, UINT32_MAX)) return static_cast<std::uint32_t>(*number);
   if (const auto number = policy::NumberOfCall(word)) return *number;
-  Error error = command.UsageError("x86-64 has no system call " + Quote(word));
-  const std::string_view near = Nearest(word, policy::CallNames());
-  if (!near.empty()) error.hint.insert(0, "did you mean '" + std::string(near) + "'? ");
-  return error;
+  return command.UsageError("x86-64 has no system call " + Quote(word),
+                            DidYouMean(word, policy::CallNames()));
 }
 
 Result<Answer> ExplainCall(const Words& words) {
-  Subcommand command("Says what the compiled program answers to a system call, and why.", "explain",
-                     "[FLAGS] SYSCALL [ARG...]");
+  PolicyFlags command("Says what the compiled program answers to a system call, and why.",
+                      "explain", "[FLAGS] SYSCALL [ARG...]");
   std::string name = "default";
   command.AddWith();
   command.Flags().Value("--profile", name, "the profile to ask; default: default");
@@ -218,47 +214,18 @@ Result<Answer> ExplainCall(const Words& words) {
                                      : ExplanationText(explanation, name)};
 }
 
-struct Entry {
-  std::string_view name;
-  Result<Answer> (*run)(const Words&);
-  int failure;
-};
-constexpr std::array<Entry, 6> kSubcommands = {{{"show", &Show, kRunnerFailed},
-                                                {"derive", &Derive, kRunnerFailed},
-                                                {"diff", &Diff, kUnreadable},
-                                                {"digest", &Digest, kRunnerFailed},
-                                                {"check", &CheckProfile, kUnreadable},
-                                                {"explain", &ExplainCall, kRunnerFailed}}};
-
-Error Unknown(const std::string& name) {
-  std::vector<std::string_view> names;
-  for (const Entry& entry : kSubcommands)
-    names.push_back(entry.name);
-  Error error{.kind = ErrorKind::kUsage,
-              .what = name.empty() ? "no policy command was given"
-                                   : "unknown policy command " + Quote(name),
-              .hint = "'plimsoll policy -h' lists the commands"};
-  const std::string_view near = Nearest(name, names);
-  if (!near.empty()) error.hint.insert(0, "did you mean '" + std::string(near) + "'? ");
-  return error;
-}
+constexpr std::array<Subcommand, 6> kSubcommands = {
+    {{.name = "show", .run = &Show},
+     {.name = "derive", .run = &Derive},
+     {.name = "diff", .run = &Diff, .failure = kUnreadable},
+     {.name = "digest", .run = &Digest},
+     {.name = "check", .run = &CheckProfile, .failure = kUnreadable},
+     {.name = "explain", .run = &ExplainCall}}};
 
 }  // namespace
 
 int RunPolicyCommand(const Words& words) {
-  const bool json = WantsJson(words);
-  const std::string first = words.empty() ? "" : words[0];
-  if (first == "-h" || first == "--help") return PrintAnswer(kUsage) ? 0 : kRunnerFailed;
-  for (const Entry& entry : kSubcommands) {
-    if (entry.name != first) continue;
-    const auto answer = entry.run(Words(words.begin() + 1, words.end()));
-    if (!answer) {
-      (void)Fail(answer.error(), json);
-      return entry.failure;
-    }
-    return PrintAnswer(answer->text) ? answer->status : kRunnerFailed;
-  }
-  return Fail(Unknown(first), json);
+  return RunSubcommand({.name = "policy", .usage = kUsage, .subcommands = kSubcommands}, words);
 }
 
 }  // namespace plimsoll::cli

@@ -1,7 +1,8 @@
 #include "cli/refused_calls.h"
 
+#include "base/error.h"
+#include "base/text.h"
 #include "policy/calls.h"
-#include "policy/describe.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -9,12 +10,7 @@ namespace {
 // Pointers and long numbers are easier to read in hexadecimal.
 std::string Argument(std::uint64_t value) {
   constexpr std::uint64_t kFirstInHex = 65536;
-  constexpr char kDigits[] = "0123456789abcdef";
-  if (value < kFirstInHex) return std::to_string(value);
-  std::string digits;
-  for (; value != 0; value >>= 4U)
-    digits.insert(digits.begin(), kDigits[value & 15U]);
-  return "0x" + digits;
+  return Number(value, value < kFirstInHex ? 10 : 16);
 }
 
 std::string Note(const result::RefusedCall& call) {
@@ -26,7 +22,7 @@ std::string Note(const result::RefusedCall& call) {
   std::string text = "refused: " + name + "(";
   for (std::size_t i = 0; i < call.arguments.size(); ++i)
     text += (i == 0 ? "" : ", ") + Argument(call.arguments[i]);
-  return text + "), " + policy::DescribeErrno(call.error) + ", " + std::to_string(call.count) +
+  return text + "), " + DescribeErrno(call.error) + ", " + std::to_string(call.count) +
          (call.count == 1 ? " time" : " times");
 }
 

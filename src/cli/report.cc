@@ -25,10 +25,10 @@ bool WantsJson(const std::vector<std::string>& words) {
   return std::find(words.begin(), end, "--json") != end;
 }
 
-int Fail(const Error& error, bool json) {
+int Fail(const Error& error, bool json, int status) {
   PrintError(error);
   if (json) (void)PrintAnswer(RefusalResponse(error));  // the status says that it failed
-  return kRunnerFailed;
+  return status;
 }
 
 bool PrintAnswer(std::string_view text) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli/exit_status.h"
 
 namespace plimsoll::cli {
 
@@ -21,7 +22,7 @@ bool PrintAnswer(std::string_view text);
 // fail.
 bool WantsJson(const std::vector<std::string>& words);
 // The end of a command that failed: prints the error and, with `json`, the one document that
-// whoever reads standard output waits for. Returns the exit status.
-int Fail(const Error& error, bool json);
+// whoever reads standard output waits for. Returns `status`.
+int Fail(const Error& error, bool json, int status = kRunnerFailed);
 
 }  // namespace plimsoll::cli

@@ -116,10 +116,11 @@ Error Unknown(const std::vector<ImageRecord>& records, const oci::ImageReference
       tags += (tags.empty() ? "" : ", ") + other->tag;
     }
   }
-  const std::string_view near = Nearest(wanted, names);
-  Error error{.kind = ErrorKind::kEnvironment, .what = "the store has no image " + Quote(wanted)};
-  if (!near.empty()) {
-    error.hint = "did you mean " + Quote(near) + "? ";
+  Error error{.kind = ErrorKind::kEnvironment,
+              .what = "the store has no image " + Quote(wanted),
+              .hint = DidYouMean(wanted, names)};
+  if (!error.hint.empty()) {
+    error.hint += " ";
   } else if (!tags.empty()) {
     error.hint = "it has " + Quote(reference.name) + " with the tags " + tags + "; ";
   }

@@ -183,8 +183,7 @@ Result<void> Value::OnlyMembers(std::initializer_list<std::string_view> names) c
   for (const auto& [name, value] : members) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     Error error = value.Complaint("unknown member " + Quote(name, 64));
-    const std::string_view near = Nearest(name, std::vector<std::string_view>(names));
-    if (!near.empty()) error.hint = "did you mean " + Quote(near) + "?";
+    error.hint = DidYouMean(name, std::vector<std::string_view>(names));
     return error;
   }
   return {};

@@ -5,7 +5,6 @@
 #include <sys/resource.h>
 
 #include <array>
-#include <charconv>
 #include <cstdio>
 
 #include "base/text.h"
@@ -93,18 +92,11 @@ std::string Attributes(std::uint64_t flags) {
   return " (" + FlagList(flags, kAttributeNames) + ")";
 }
 
-std::string Number(std::uint64_t value, int base) {
-  std::array<char, 24> digits = {};
-  const auto [end, error] =
-      std::to_chars(digits.data(), digits.data() + digits.size(), value, base);
-  return (base == 16 ? "0x" : base == 8 ? "0" : "") + std::string(digits.data(), end);
-}
-
 std::string LimitName(std::uint64_t resource) {
   for (const auto& [number, name] : kLimitNames) {
     if (number == resource) return std::string(name);
   }
-  return Number(resource, 10);
+  return Number(resource);
 }
 
 std::string BlobSummary(std::string_view blob) {
@@ -119,13 +111,13 @@ std::string WithoutNewline(std::string_view text) {
 std::string DescribeBind(const StepView& step) {
   constexpr std::array<std::string_view, 4> kFrom = {"host ", "scratch ", "root ", "descriptor "};
   const std::string source =
-      step.number[1] == init::kFromFd ? Number(step.number[3], 10) : Quote(step.text[1]);
+      step.number[1] == init::kFromFd ? Number(step.number[3]) : Quote(step.text[1]);
   std::string out = "bind " + std::string(kFrom[step.number[1] % kFrom.size()]) + source + " on " +
                     Quote("/" + std::string(step.text[0])) + Attributes(step.number[0]);
   if ((step.number[2] & init::kRecursive) != 0) out += ", with the mounts beneath it";
   if ((step.number[2] & init::kOptional) != 0) out += ", if it is there";
   if (step.number[1] != init::kFromFd && step.number[3] != 0) {
-    out += ", inode " + Number(step.number[3], 10);
+    out += ", inode " + Number(step.number[3]);
   }
   return out;
 }
@@ -158,7 +150,7 @@ std::string DescribeMount(const StepView& step) {
              BlobSummary(step.blob);
     case StepKind::kRoot:
       return "root from " +
-             (step.text[0].empty() ? "descriptor " + Number(step.number[1], 10) : first) +
+             (step.text[0].empty() ? "descriptor " + Number(step.number[1]) : first) +
              Attributes(step.number[0]);
     case StepKind::kOverlayRoot:
       return "overlay on the root, upper " + first + Attributes(step.number[0]);
@@ -193,14 +185,14 @@ std::string DescribeOwnIdentity(const StepView& step) {
     case StepKind::kLoopbackUp:
       return "bring the loopback device up";
     case StepKind::kResourceLimit:
-      return "limit " + LimitName(step.number[0]) + " to " + Number(step.number[1], 10) +
-             ", at most " + Number(step.number[2], 10);
+      return "limit " + LimitName(step.number[0]) + " to " + Number(step.number[1]) + ", at most " +
+             Number(step.number[2]);
     case StepKind::kUmask:
       return "set the umask to " + Number(step.number[0], 8);
     case StepKind::kNoNewPrivileges:
       return "set no_new_privs";
     case StepKind::kDropCapabilities:
-      return "drop every capability, 0 to " + Number(step.number[0], 10);
+      return "drop every capability, 0 to " + Number(step.number[0]);
     case StepKind::kHideInit:
       return "make init undumpable";
     default:

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <cstring>
 #include <iterator>
 #include <map>
 #include <tuple>
 
+#include "base/error.h"
+#include "base/text.h"
 #include "json/writer.h"
 
 namespace plimsoll::policy {
@@ -17,12 +17,8 @@ namespace {
 
 constexpr std::uint64_t kFirstInHex = 256;
 
-std::string Number(std::uint64_t value, bool is_mask = false) {
-  if (!is_mask && value < kFirstInHex) return std::to_string(value);
-  std::array<char, 24> text;
-  const int size = std::snprintf(text.data(), text.size(), "%#llx",
-                                 static_cast<unsigned long long>(value));  // NOLINT(*-runtime-int)
-  return {text.data(), static_cast<std::size_t>(size)};
+std::string OperandText(std::uint64_t value) {
+  return Number(value, value < kFirstInHex ? 10 : 16);
 }
 
 // The comparison as people write it and as profiles name it.
@@ -113,8 +109,8 @@ std::string DescribeTests(const std::vector<ArgTest>& tests) {
   for (const ArgTest& test : tests) {
     if (!out.empty()) out += ", ";
     out += "arg" + std::to_string(test.index);
-    if (test.mask != UINT64_MAX) out += " & " + Number(test.mask, true);
-    out += std::string(OperatorOf(test).sign) + Number(test.value);
+    if (test.mask != UINT64_MAX) out += " & " + Number(test.mask, 16);
+    out += std::string(OperatorOf(test).sign) + OperandText(test.value);
   }
   return out;
 }
@@ -141,12 +137,6 @@ std::string_view ActionName(std::uint32_t action) {
 std::optional<int> ErrnoOf(std::uint32_t action) {
   if ((action & SECCOMP_RET_ACTION_FULL) != SECCOMP_RET_ERRNO) return std::nullopt;
   return static_cast<int>(action & SECCOMP_RET_DATA);
-}
-
-std::string DescribeErrno(int number) {
-  const char* name = ::strerrorname_np(number);
-  if (name == nullptr) return "errno " + std::to_string(number);
-  return std::string(name) + " (" + ::strerrordesc_np(number) + ")";
 }
 
 std::string DescribeAction(std::uint32_t action) {

@@ -26,9 +26,6 @@ std::string_view ActionName(std::uint32_t action);
 // The errno of an action that gives one to the caller.
 std::optional<int> ErrnoOf(std::uint32_t action);
 
-// "EPERM (Operation not permitted)"; the number for one without a name.
-std::string DescribeErrno(int number);
-
 // A rule as it is counted: one call, one action, its conditions.
 struct CallRule {
   std::string call;

@@ -40,24 +40,15 @@ constexpr std::array kActions = {
     ActionName{"SCMP_ACT_LOG", SECCOMP_RET_LOG, false},
 };
 
-// The number that "errno" names; engines write it beside "errnoRet" for people.
-std::optional<std::uint64_t> ErrnoByName(std::string_view name) {
-  constexpr int kHighestNamed = 133;  // EHWPOISON
-  for (int number = 1; number <= kHighestNamed; ++number) {
-    const char* known = ::strerrorname_np(number);
-    if (known != nullptr && name == known) return static_cast<std::uint64_t>(number);
-  }
-  return std::nullopt;
-}
-
-// The errno of an action, by number or by name; EPERM unless given.
+// The errno of an action, by number or by the name that engines write beside it for people; EPERM
+// unless given.
 Result<std::uint64_t> ReadErrno(const json::Value& object, std::string_view number_name,
                                 std::string_view text_name) {
   std::optional<std::uint64_t> result;
   PLIMSOLL_TRY_ASSIGN(const auto text, object.Find(text_name));
   if (text) {
     PLIMSOLL_TRY_ASSIGN(const std::string_view name, text->String());
-    result = ErrnoByName(name);
+    if (const auto named = ErrnoNumber(name)) result = static_cast<std::uint64_t>(*named);
     if (!result && !name.empty()) return text->Complaint("unknown errno " + Quote(name));
   }
   PLIMSOLL_TRY_ASSIGN(const auto number, object.Find(number_name));

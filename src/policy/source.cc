@@ -38,12 +38,13 @@ Result<Difference> ReadDifference(const std::string& name) {
     return ParseDifference(text, name);
   }
   if (name.find('/') == std::string::npos && !name.ends_with(".json")) {
-    const std::string_view near = Nearest(name, DifferenceNames());
-    return Error{.kind = ErrorKind::kRequest,
-                 .what = "no difference is called " + Quote(name),
-                 .hint = near.empty() ? "shipped are rw-volume and sdk; a file's path has a '/' or "
-                                        "ends in .json"
-                                      : "did you mean '" + std::string(near) + "'?"};
+    Error error{.kind = ErrorKind::kRequest,
+                .what = "no difference is called " + Quote(name),
+                .hint = DidYouMean(name, DifferenceNames())};
+    if (error.hint.empty()) {
+      error.hint = "shipped are rw-volume and sdk; a file's path has a '/' or ends in .json";
+    }
+    return error;
   }
   PLIMSOLL_TRY_ASSIGN(const std::string text, ReadText(name));
   return ParseDifference(text, name);

@@ -35,6 +35,15 @@ TEST(ErrorMessage, ShowsANumberThatLibcDoesNotKnow) {
   EXPECT_EQ(error.Message(), "call: Unknown error (4000)");
 }
 
+TEST(Errno, HasItsNameAndIsFoundByIt) {
+  EXPECT_EQ(DescribeErrno(EPERM), "EPERM (Operation not permitted)");
+  EXPECT_EQ(DescribeErrno(4000), "errno 4000");
+  EXPECT_EQ(ErrnoNumber("ENOSYS"), ENOSYS);
+  EXPECT_EQ(ErrnoNumber("EHWPOISON"), EHWPOISON);
+  EXPECT_EQ(ErrnoNumber("ENOTHING"), std::nullopt);
+  EXPECT_EQ(ErrnoNumber(""), std::nullopt);
+}
+
 TEST(ReasonName, IsThatOfTheResponseForEveryKind) {
   EXPECT_EQ(ReasonName(ErrorKind::kUsage), "request");
   EXPECT_EQ(ReasonName(ErrorKind::kRequest), "request");

@@ -95,5 +95,17 @@ TEST(Nearest, FindsTypingErrorsAndNothingElse) {
   EXPECT_EQ(Nearest("x", {}), "");
 }
 
+TEST(DidYouMean, QuotesTheNearestAndIsEmptyWithoutOne) {
+  EXPECT_EQ(DidYouMean("exce", {"exec", "plan"}), "did you mean 'exec'?");
+  EXPECT_EQ(DidYouMean("image", {"exec", "plan"}), "");
+}
+
+TEST(Number, IsWrittenAsInC) {
+  EXPECT_EQ(Number(0), "0");
+  EXPECT_EQ(Number(UINT64_MAX), "18446744073709551615");
+  EXPECT_EQ(Number(UINT64_MAX, 16), "0xffffffffffffffff");
+  EXPECT_EQ(Number(0644, 8), "0644");
+}
+
 }  // namespace
 }  // namespace plimsoll
