@@ -165,10 +165,7 @@ std::string ExplanationJson(const policy::Explanation& explanation) {
   writer.BeginObject();
   writer.Member("syscall", explanation.call);
   writer.Member("number", explanation.number);
-  writer.Key("arguments").BeginArray();
-  for (const std::uint64_t argument : explanation.arguments)
-    writer.Uint(argument);
-  writer.EndArray();
+  writer.Key("arguments").Uints(explanation.arguments);
   WriteAction(explanation.action, writer);
   writer.Member("decided_by", DecidedByName(explanation.decided_by));
   writer.Member("args", explanation.tests);

@@ -131,10 +131,7 @@ void WriteRefusedCalls(json::Writer& writer, const result::RunResult& result) {
     writer.BeginObject();
     writer.Member("syscall", CallName(call));
     writer.Member("number", call.number);
-    writer.Key("arguments").BeginArray();
-    for (const std::uint64_t argument : call.arguments)
-      writer.Uint(argument);
-    writer.EndArray();
+    writer.Key("arguments").Uints(call.arguments);
     writer.Member("errno", call.error);
     writer.Member("count", call.count);
     writer.EndObject();

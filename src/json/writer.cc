@@ -136,6 +136,13 @@ Writer& Writer::Strings(const std::vector<std::string>& texts) {
   return EndArray();
 }
 
+Writer& Writer::Uints(std::span<const std::uint64_t> numbers) {
+  BeginArray();
+  for (const std::uint64_t number : numbers)
+    Uint(number);
+  return EndArray();
+}
+
 Writer& Writer::Raw(std::string_view json) {
   BeforeValue();
   text_ += json;

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -34,6 +35,8 @@ class Writer {
   Writer& Null();
   // An array of strings.
   Writer& Strings(const std::vector<std::string>& texts);
+  // An array of whole numbers.
+  Writer& Uints(std::span<const std::uint64_t> numbers);
   // A whole JSON value made elsewhere, copied as it is.
   Writer& Raw(std::string_view json);
 

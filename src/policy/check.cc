@@ -1,7 +1,6 @@
 #include "policy/check.h"
 
 #include <asm/unistd.h>
-#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -25,16 +24,6 @@ constexpr std::array kDangerousNewCalls = {
     __NR_io_uring_setup, __NR_io_uring_enter, __NR_io_uring_register, __NR_open_tree,
     __NR_move_mount,     __NR_fsopen,         __NR_fsconfig,          __NR_fsmount,
     __NR_fspick,         __NR_clone3,         __NR_pidfd_getfd,       __NR_mount_setattr};
-
-struct Flag {
-  std::uint64_t value;
-  std::string_view name;
-};
-constexpr std::array kNamespaceFlags = {
-    Flag{CLONE_NEWNS, "CLONE_NEWNS"},     Flag{CLONE_NEWCGROUP, "CLONE_NEWCGROUP"},
-    Flag{CLONE_NEWUTS, "CLONE_NEWUTS"},   Flag{CLONE_NEWIPC, "CLONE_NEWIPC"},
-    Flag{CLONE_NEWUSER, "CLONE_NEWUSER"}, Flag{CLONE_NEWPID, "CLONE_NEWPID"},
-    Flag{CLONE_NEWNET, "CLONE_NEWNET"}};
 
 bool Allows(std::uint32_t action) {
   const std::uint32_t kind = action & SECCOMP_RET_ACTION_FULL;
@@ -79,8 +68,10 @@ class Checker {
     if (Allows(source_.profile.default_action)) {
       Wrong("allows by default: a system call that it does not name is let through");
     }
-    if (const auto strict = VerdictsOf(source_, Reading::kStrict); !strict && !is_foreign_) {
-      Wrong(strict.error().Message());
+    if (!is_foreign_) {
+      if (const auto strict = VerdictsOf(source_, Reading::kStrict); !strict) {
+        Wrong(strict.error().Message());
+      }
     }
     const auto verdicts = VerdictsOf(source_);
     if (!verdicts) {
@@ -121,7 +112,7 @@ class Checker {
   }
 
   void CheckClone(const Verdicts& verdicts) {
-    for (const Flag& flag : kNamespaceFlags) {
+    for (const NamespaceFlag& flag : kNamespaceFlags) {
       if (AllowsFlag(verdicts, flag.value)) Guarded("allows clone with " + std::string(flag.name));
     }
   }

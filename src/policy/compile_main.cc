@@ -83,6 +83,18 @@ std::string TextConstant(std::string_view name, std::string_view text) {
   return line.str();
 }
 
+struct Compiled {
+  Program alone;    // the profile's
+  Program guarded;  // with the guard before it: what runs
+};
+
+Result<Compiled> CompileProfile(const Profile& profile) {
+  PLIMSOLL_TRY_ASSIGN(const Verdicts verdicts, ToVerdicts(profile, NumberOf));
+  PLIMSOLL_TRY_ASSIGN(Program alone, EmitProgram(verdicts));
+  PLIMSOLL_TRY_ASSIGN(Program guarded, EmitProgram(Stack(Guard(), verdicts)));
+  return Compiled{.alone = std::move(alone), .guarded = std::move(guarded)};
+}
+
 // The shipped texts, and the default with every set of differences.
 class Shipped {
  public:
@@ -123,13 +135,11 @@ class Shipped {
   }
 
   Result<void> WritePrograms(const std::string& folder) const {
-    PLIMSOLL_TRY_ASSIGN(const Verdicts profile, ToVerdicts(default_, NumberOf));
-    PLIMSOLL_TRY_ASSIGN(const Program guard_program, EmitProgram(Guard()));
-    PLIMSOLL_TRY_ASSIGN(const Program profile_program, EmitProgram(profile));
-    PLIMSOLL_TRY_ASSIGN(const Program program, EmitProgram(Stack(Guard(), profile)));
-    PLIMSOLL_TRY(Write(folder + "/guard.bpf", Bytes(guard_program)));
-    PLIMSOLL_TRY(Write(folder + "/profile.bpf", Bytes(profile_program)));
-    return Write(folder + "/default.bpf", Bytes(program));
+    PLIMSOLL_TRY_ASSIGN(const Program guard, EmitProgram(Guard()));
+    PLIMSOLL_TRY_ASSIGN(const Compiled compiled, CompileProfile(default_));
+    PLIMSOLL_TRY(Write(folder + "/guard.bpf", Bytes(guard)));
+    PLIMSOLL_TRY(Write(folder + "/profile.bpf", Bytes(compiled.alone)));
+    return Write(folder + "/default.bpf", Bytes(compiled.guarded));
   }
 
  private:
@@ -148,15 +158,13 @@ class Shipped {
       PLIMSOLL_TRY_ASSIGN(profile, Apply(differences_[i].difference, std::move(profile)));
       names += (names.empty() ? "" : " ") + differences_[i].name;
     }
-    PLIMSOLL_TRY_ASSIGN(const Verdicts verdicts, ToVerdicts(profile, NumberOf));
-    PLIMSOLL_TRY_ASSIGN(const Program alone, EmitProgram(verdicts));
-    PLIMSOLL_TRY_ASSIGN(const Program program, EmitProgram(Stack(Guard(), verdicts)));
+    PLIMSOLL_TRY_ASSIGN(const Compiled compiled, CompileProfile(profile));
     const std::string constant = "kProgram" + std::to_string(set);
-    programs += ProgramConstant(constant, program);
+    programs += ProgramConstant(constant, compiled.guarded);
     return "    {" + Literal(names) + ", " + constant + ",\n     " +
            Literal("seccomp:" + DigestOf(CanonicalText(profile))) + ",\n     " +
-           Literal(DigestOf(Bytes(program))) + ",\n     " + Literal(DigestOf(Bytes(alone))) +
-           "},\n";
+           Literal(DigestOf(Bytes(compiled.guarded))) + ",\n     " +
+           Literal(DigestOf(Bytes(compiled.alone))) + "},\n";
   }
 
   std::string default_text_;

@@ -2,13 +2,14 @@
 
 #include <asm/unistd.h>
 #include <fcntl.h>
-#include <linux/sched.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <cerrno>
 #include <span>
+#include <utility>
+#include <vector>
 
 namespace plimsoll::policy {
 
@@ -91,33 +92,20 @@ constexpr Group kAbsent[] = {
 constexpr Group kUnsupported[] = {
     {__NR_setxattr, __NR_fremovexattr, "as by a file system without extended attributes"}};
 
-// The kernel looks at the low half of an ioctl command only.
-Rule RefuseCommand(std::uint32_t command) {
-  return {.tests = {{.index = 1, .value = command, .mask = UINT32_MAX}}, .action = Refuse(EPERM)};
-}
+// A call that is refused with EPERM when one of `rules` holds.
+struct Condition {
+  std::uint32_t call;
+  std::vector<Rule> rules;
+  std::string_view why;
+};
 
-// Whoever has its uid may set the priority of any process, even of one that it cannot see, signal
-// or trace. Process 1 with the lowest priority among a guest's busy ones takes long to die, and so
-// does the sandbox: 12 s instead of 4, measured with 480 of them.
-constexpr std::uint32_t kScheduling[] = {__NR_sched_setparam, __NR_sched_setscheduler,
-                                         __NR_sched_setattr};
-
-// Of <linux/ioprio.h>, which newer kernels have written so that no C++ compiler reads it.
-constexpr std::uint64_t kIoprioWhoUser = 3;
-
+// The kernel looks at the low half of these arguments only.
 Rule RefuseNumber(unsigned index, std::uint64_t number) {
   return {.tests = {{.index = index, .value = number, .mask = UINT32_MAX}},
           .action = Refuse(EPERM)};
 }
 
-// Of clone's first argument, too. CLONE_NEWTIME is not among the flags: its bit belongs to the exit
-// signal here, and only unshare and clone3 take it.
-constexpr std::uint64_t kNamespaceFlags = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS |
-                                          CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |
-                                          CLONE_NEWNET;
-
-// A family outside these reaches the kernel's own sockets (netlink, crypto, packets, machines): the
-// guest's network is its loopback, whatever a profile says.
+// All but the local and the internet's.
 Rule RefuseFamilies() {
   Rule rule{.tests = {}, .action = Refuse(EPERM)};
   for (const int family : {AF_UNIX, AF_INET, AF_INET6}) {
@@ -129,37 +117,62 @@ Rule RefuseFamilies() {
   return rule;
 }
 
+// Any flag of a new namespace, in the first argument.
+Rule RefuseNamespaces() {
+  std::uint64_t flags = 0;
+  for (const NamespaceFlag& flag : kNamespaceFlags)
+    flags |= flag.value;
+  return {.tests = {{.index = 0, .mask = flags, .negated = true}}, .action = Refuse(EPERM)};
+}
+
+std::vector<Condition> Conditions() {
+  constexpr std::string_view kFamilies =
+      "a socket family that reaches the kernel itself or other machines";
+  // Whoever has its uid may set the priority of any process, even of one that it cannot see, signal
+  // or trace. Process 1 with the lowest priority among a guest's busy ones takes long to die, and
+  // so does the sandbox: 12 s instead of 4, measured with 480 of them.
+  constexpr std::string_view kPriority =
+      "the priority of process 1, with which the end of the sandbox would be put off";
+  // Of <linux/ioprio.h>, which newer kernels have written so that no C++ compiler reads it.
+  constexpr std::uint64_t kIoprioWhoUser = 3;
+  return {
+      {__NR_socket, {RefuseFamilies()}, kFamilies},
+      {__NR_socketpair, {RefuseFamilies()}, kFamilies},
+      {__NR_ioctl,
+       {RefuseNumber(1, TIOCSTI), RefuseNumber(1, TIOCLINUX)},
+       "puts characters into a terminal's input, from where the shell outside reads them"},
+      {__NR_clone, {RefuseNamespaces()}, kNamespaces},
+      // The owner of a file, whom the guest is for the kernel, keeps everybody else from opening it
+      // for 45 s at a time: the other runs of the same image.
+      {__NR_fcntl,
+       {RefuseNumber(1, F_SETLEASE)},
+       "leases, with which the owner of a file keeps everybody else from opening it"},
+      // Its uid is enough here too: with no processor time left process 1 ends, and the run with it,
+      // as if from outside.
+      {__NR_prlimit64,
+       {RefuseNumber(0, 1)},
+       "the limits of process 1, without which the sandbox ends"},
+      {__NR_sched_setparam, {RefuseNumber(0, 1)}, kPriority},
+      {__NR_sched_setscheduler, {RefuseNumber(0, 1)}, kPriority},
+      {__NR_sched_setattr, {RefuseNumber(0, 1)}, kPriority},
+      // Whose priority: process 1, or every process of a user.
+      {__NR_setpriority, {RefuseNumber(1, 1), RefuseNumber(0, PRIO_USER)}, kPriority},
+      {__NR_ioprio_set, {RefuseNumber(1, 1), RefuseNumber(0, kIoprioWhoUser)}, kPriority},
+  };
+}
+
 }  // namespace
 
 Verdicts Guard() {
   Verdicts guard(Decision{.otherwise = SECCOMP_RET_ALLOW});
   for (const Group& group : kNever)
     guard.Set(group.first, group.last, {.otherwise = Refuse(EPERM)});
-  for (const Group& group : kAbsent) {
+  for (const Group& group : kAbsent)
     guard.Set(group.first, group.last, {.otherwise = Refuse(ENOSYS)});
-  }
-  for (const Group& group : kUnsupported) {
+  for (const Group& group : kUnsupported)
     guard.Set(group.first, group.last, {.otherwise = Refuse(ENOTSUP)});
-  }
-  guard.Set(__NR_socket, {.rules = {RefuseFamilies()}});
-  guard.Set(__NR_socketpair, {.rules = {RefuseFamilies()}});
-  // Both put characters into a terminal's input, from where the shell outside would read them.
-  guard.Set(__NR_ioctl, {.rules = {RefuseCommand(TIOCSTI), RefuseCommand(TIOCLINUX)}});
-  for (const std::uint32_t number : kScheduling) {
-    guard.Set(number, {.rules = {RefuseNumber(0, 1)}});
-  }
-  // Its uid is enough here too: no processor time left for process 1 ends it, and the run with it,
-  // as if from outside.
-  guard.Set(__NR_prlimit64, {.rules = {RefuseNumber(0, 1)}});
-  // The owner of a file, whom the guest is for the kernel, keeps everybody else from opening it for
-  // 45 s at a time with a lease: the other runs of the same image.
-  guard.Set(__NR_fcntl, {.rules = {RefuseNumber(1, F_SETLEASE)}});
-  // Whose priority: process 1, or every process of a user.
-  guard.Set(__NR_setpriority, {.rules = {RefuseNumber(1, 1), RefuseNumber(0, PRIO_USER)}});
-  guard.Set(__NR_ioprio_set, {.rules = {RefuseNumber(1, 1), RefuseNumber(0, kIoprioWhoUser)}});
-  guard.Set(__NR_clone,
-            {.rules = {{.tests = {{.index = 0, .mask = kNamespaceFlags, .negated = true}},
-                        .action = Refuse(EPERM)}}});
+  for (Condition& condition : Conditions())
+    guard.Set(condition.call, {.rules = std::move(condition.rules)});
   return guard;
 }
 
@@ -170,27 +183,10 @@ std::string_view GuardReason(std::uint32_t number) {
       if (group.first <= number && number <= group.last) return group.why;
     }
   }
-  switch (number) {
-    case __NR_socket:
-    case __NR_socketpair:
-      return "a socket family that reaches the kernel itself or other machines";
-    case __NR_ioctl:
-      return "puts characters into a terminal's input, from where the shell outside reads them";
-    case __NR_clone:
-      return kNamespaces;
-    case __NR_fcntl:
-      return "leases, with which the owner of a file keeps everybody else from opening it";
-    case __NR_prlimit64:
-      return "the limits of process 1, without which the sandbox ends";
-    case __NR_sched_setparam:
-    case __NR_sched_setscheduler:
-    case __NR_sched_setattr:
-    case __NR_setpriority:
-    case __NR_ioprio_set:
-      return "the priority of process 1, with which the end of the sandbox would be put off";
-    default:
-      return {};
+  for (const Condition& condition : Conditions()) {
+    if (condition.call == number) return condition.why;
   }
+  return {};
 }
 
 }  // namespace plimsoll::policy

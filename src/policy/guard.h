@@ -6,6 +6,9 @@
 // decide. Its table, in guard.cc, names each group of calls with its answer and the reason.
 #pragma once
 
+#include <linux/sched.h>
+
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -17,6 +20,19 @@ namespace plimsoll::policy {
 // the headers of Linux 6.1, with which the profile was made. A constant, and not what the build
 // machine's headers say, so that the same policy is the same program everywhere.
 inline constexpr std::uint32_t kHighestKnownCall = 450;
+
+struct NamespaceFlag {
+  std::uint64_t value;
+  std::string_view name;
+};
+
+// The flags of clone(2) that make namespaces. CLONE_NEWTIME is not among them: its bit belongs to
+// the exit signal there, and only unshare and clone3 take it.
+inline constexpr std::array kNamespaceFlags = {
+    NamespaceFlag{CLONE_NEWNS, "CLONE_NEWNS"},     NamespaceFlag{CLONE_NEWCGROUP, "CLONE_NEWCGROUP"},
+    NamespaceFlag{CLONE_NEWUTS, "CLONE_NEWUTS"},   NamespaceFlag{CLONE_NEWIPC, "CLONE_NEWIPC"},
+    NamespaceFlag{CLONE_NEWUSER, "CLONE_NEWUSER"}, NamespaceFlag{CLONE_NEWPID, "CLONE_NEWPID"},
+    NamespaceFlag{CLONE_NEWNET, "CLONE_NEWNET"}};
 
 Verdicts Guard();
 

@@ -107,22 +107,26 @@ std::string CacheText(const std::string& name, const Policy& policy) {
   return std::string(kCacheForm) + "\n" + CacheDigest(name, rest) + "\n" + rest;
 }
 
+// Takes the first line off `text`; nothing when no newline ends it.
+std::optional<std::string_view> TakeLine(std::string_view& text) {
+  const std::size_t end = text.find('\n');
+  if (end == std::string_view::npos) return std::nullopt;
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(end + 1);
+  return line;
+}
+
 // Nothing when the text is not what CacheText has made.
 std::optional<Compiled> ReadCacheText(const std::string& name, std::string_view text) {
-  std::array<std::string_view, 3> lines;
-  std::string_view rest;
-  for (std::string_view& line : lines) {
-    const std::size_t end = text.find('\n');
-    if (end == std::string_view::npos) return std::nullopt;
-    line = text.substr(0, end);
-    text.remove_prefix(end + 1);
-    if (&line == &lines[1]) rest = text;
+  if (TakeLine(text) != kCacheForm) return std::nullopt;
+  const auto digest = TakeLine(text);
+  if (!digest || *digest != CacheDigest(name, text)) return std::nullopt;
+  const auto profile_digest = TakeLine(text);
+  if (!profile_digest || text.empty() || text.size() % sizeof(sock_filter) != 0) {
+    return std::nullopt;
   }
-  const bool has_size = !text.empty() && text.size() % sizeof(sock_filter) == 0;
-  if (lines[0] != kCacheForm || !has_size) return std::nullopt;
-  if (lines[1] != CacheDigest(name, rest)) return std::nullopt;
   Compiled compiled{.program = Program(text.size() / sizeof(sock_filter)),
-                    .profile_program_digest = std::string(lines[2])};
+                    .profile_program_digest = std::string(*profile_digest)};
   std::memcpy(compiled.program.data(), text.data(), text.size());
   return compiled;
 }

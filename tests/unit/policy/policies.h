@@ -28,6 +28,22 @@ inline const std::vector<Names>& DifferenceSets() {
   return sets;
 }
 
+// What every policy refuses whatever the arguments are, because it reaches beyond the sandbox.
+inline const Names& NamesDeniedOnPurpose() {
+  static const Names names = {
+      "ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "io_uring_setup",
+      "io_uring_enter", "io_uring_register", "userfaultfd", "perf_event_open", "bpf", "keyctl",
+      "add_key", "request_key", "unshare", "setns", "clone3", "mount", "umount2", "open_tree",
+      "move_mount", "fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr", "pivot_root",
+      "chroot", "name_to_handle_at", "open_by_handle_at", "modify_ldt", "kexec_load",
+      "kexec_file_load", "init_module", "finit_module", "delete_module", "create_module", "reboot",
+      "swapon", "swapoff", "settimeofday", "clock_settime", "clock_adjtime", "adjtimex", "shmget",
+      "shmat", "shmctl", "shmdt", "semget", "semop", "semctl", "semtimedop", "msgget", "msgsnd",
+      "msgrcv", "msgctl", "acct", "quotactl", "iopl", "ioperm", "sethostname", "setdomainname",
+      "nfsservctl"};
+  return names;
+}
+
 inline Source SourceOf(const Names& differences, const std::string& profile = "default") {
   auto source = ReadSource(profile, differences, {});
   if (source) return *std::move(source);
