@@ -128,7 +128,8 @@ TEST_F(Limits, OnFilesCountThemToo) {
   EXPECT_LT(*count, 1100U);
 }
 
-// Where a volume lies on one of our directories, its file system is not the run's.
+// Where a volume lies on one of our directories, its file system is not the run's. The guest lives
+// for thirty looks of the runner at its memory (one in 10 ms), of which the first would end it.
 TEST_F(Limits, OnMemoryDoNotCountAVolume) {
   for (const std::string target : {"/run", "/work", "/tmp"}) {
     const Outcome outcome =

@@ -130,7 +130,7 @@ static int leave_file(const char* path) {
   const int descriptors[2] = {ends[1], open(path, O_WRONLY)};
   report("left", send_descriptors(ends[0], NULL, descriptors));
   close(ends[0]);
-  poll(NULL, 0, 100);
+  poll(NULL, 0, 100);  // the look is a work of the kernel's own, which says nothing at its end
   return 4;
 }
 
