@@ -9,6 +9,8 @@ namespace plimsoll {
 namespace {
 
 constexpr char kHexDigits[] = "0123456789abcdef";
+constexpr std::string_view kBase64Alphabet =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 // The well-formed sequences of UTF-8 by their first byte (RFC 3629, section 4): what the second may
 // be, and how many bytes there are. Any third and fourth byte is 80 to BF.
@@ -183,7 +185,6 @@ std::string Hex(std::string_view bytes) {
 }
 
 std::string Base64(std::string_view bytes) {
-  constexpr char kAlphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string out;
   out.reserve((bytes.size() + 2) / 3 * 4);
   for (std::size_t i = 0; i < bytes.size(); i += 3) {
@@ -193,10 +194,35 @@ std::string Base64(std::string_view bytes) {
       group = group << 8U | (j < count ? static_cast<unsigned char>(bytes[i + j]) : 0U);
     }
     for (std::size_t j = 0; j < 4; ++j) {
-      out += j <= count ? kAlphabet[group >> (18U - 6U * j) & 63U] : '=';
+      out += j <= count ? kBase64Alphabet[group >> (18U - 6U * j) & 63U] : '=';
     }
   }
   return out;
+}
+
+std::optional<std::string> DecodeBase64(std::string_view text) {
+  static constexpr std::array<std::int8_t, 256> kValues = [] {
+    std::array<std::int8_t, 256> values = {};
+    values.fill(-1);
+    for (std::size_t i = 0; i < kBase64Alphabet.size(); ++i)
+      values[static_cast<unsigned char>(kBase64Alphabet[i])] = static_cast<std::int8_t>(i);
+    return values;
+  }();
+  if (text.size() % 4 != 0) return std::nullopt;
+  const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
+  const std::size_t digits = text.size() - padding;
+  std::string out;
+  out.reserve(text.size() / 4 * 3);
+  std::uint32_t group = 0;
+  for (std::size_t i = 0; i < digits; ++i) {
+    const std::int8_t value = kValues[static_cast<unsigned char>(text[i])];
+    if (value < 0) return std::nullopt;
+    group = group << 6U | static_cast<std::uint32_t>(value);
+    if (i % 4 != 0) out += static_cast<char>(group >> (6U - 2U * (i % 4)) & 255U);
+  }
+  // Two digits hold one byte and four bits more, three hold two bytes and two.
+  const std::uint32_t behind = group & (padding == 2 ? 15U : padding == 1 ? 3U : 0U);
+  return behind == 0 ? std::optional(std::move(out)) : std::nullopt;
 }
 
 std::string_view Nearest(std::string_view word, const std::vector<std::string_view>& candidates) {

@@ -43,6 +43,10 @@ std::string Hex(std::string_view bytes);
 // Standard base64 with padding (RFC 4648, section 4).
 std::string Base64(std::string_view bytes);
 
+// The bytes that Base64() makes exactly this text of; nothing for any other text (blanks, missing
+// padding, bits behind the last byte).
+std::optional<std::string> DecodeBase64(std::string_view text);
+
 // The candidate nearest to `word` by edit distance, when near enough to be a typing error
 // (at most 2, and at most a third of the word); empty otherwise.
 std::string_view Nearest(std::string_view word, const std::vector<std::string_view>& candidates);

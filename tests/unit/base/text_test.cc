@@ -86,6 +86,21 @@ TEST(Base64, PadsAsTheStandardSays) {
   EXPECT_EQ(Base64("\xfb\xff\xfe"), "+//+");
 }
 
+TEST(DecodeBase64, ReadsWhatBase64Wrote) {
+  std::string bytes;
+  for (int size = 0; size < 300; ++size) {
+    EXPECT_EQ(DecodeBase64(Base64(bytes)), bytes);
+    bytes += static_cast<char>(size * 7);
+  }
+}
+
+TEST(DecodeBase64, RefusesEveryOtherTextForTheSameBytes) {
+  for (const std::string_view text : {"Zg=", "Zg", "Zh==", "Zm9=", "Z===", "====", "Zg==Zg==",
+                                      "Zm 8", "Zm9v\n", "Zm-_", "Zm9v=", "=Zm9"}) {
+    EXPECT_EQ(DecodeBase64(text), std::nullopt) << text;
+  }
+}
+
 TEST(Nearest, FindsTypingErrorsAndNothingElse) {
   const std::vector<std::string_view> flags = {"--memory", "--timeout", "--json", "--cpus"};
   EXPECT_EQ(Nearest("--memroy", flags), "--memory");
