@@ -97,6 +97,10 @@ std::string ShellQuote(std::string_view word) {
   if (!word.empty() && word.find_first_not_of(kSafe) == std::string_view::npos) {
     return std::string(word);
   }
+  return SingleQuote(word);
+}
+
+std::string SingleQuote(std::string_view word) {
   std::string out = "'";
   for (const char c : word) {
     if (c == '\'') {

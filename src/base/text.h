@@ -17,6 +17,9 @@ std::string Quote(std::string_view text, std::size_t max_bytes = 256);
 // One word of a POSIX shell command line: bare when that is safe, otherwise in single quotes.
 std::string ShellQuote(std::string_view word);
 
+// The word in single quotes, whatever it is.
+std::string SingleQuote(std::string_view word);
+
 // The words as one POSIX shell command line, each by ShellQuote, with a blank between.
 std::string ShellJoin(const std::vector<std::string>& words);
 
