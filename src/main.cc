@@ -37,6 +37,8 @@ namespace {
 
 using cli::Words;
 
+constexpr request::RequestLimits kLimits;
+
 // A run as far as it has come; each member is made from those above it.
 struct Run {
   bool is_root = false;  // of the host; the guest is somebody else then
@@ -85,17 +87,25 @@ Result<policy::Policy> PolicyFor(const request::RunRequest& request, const sys::
                          store + "/policies");
 }
 
+enum class Which { kExec, kPlan, kRun };
+
+Result<cli::ExecCommand> ParseCommand(const Words& words, Which which) {
+  return which == Which::kRun ? cli::ParseRun(words) : cli::ParseExec(words, which == Which::kPlan);
+}
+
 // argv -> request -> root -> policy -> plan. With only the help asked for, the plan stays empty.
-Result<void> Prepare(Run& run, const Words& words, bool is_plan) {
+Result<void> Prepare(Run& run, const Words& words, Which which) {
   run.is_root = sys::IsRootOfHost();
-  run.json = cli::WantsJson(words);
-  PLIMSOLL_TRY_ASSIGN(run.command, cli::ParseExec(words, is_plan));
-  run.json = run.command.request.json;
+  run.json = which == Which::kRun || cli::WantsJson(words);
+  PLIMSOLL_TRY_ASSIGN(run.command, ParseCommand(words, which));
   if (!run.command.help.empty()) return {};
+  run.json = run.command.request.json;
   PLIMSOLL_TRY(CheckHostUser(run));
   PLIMSOLL_TRY_ASSIGN(const std::string store, cli::StorePath(run.command.store));
   run.host = HostFor(run.command.request, run.is_root);
   PLIMSOLL_TRY_ASSIGN(run.rootfs, image::PrepareRootfs(store, run.command.request.image));
+  PLIMSOLL_TRY(request::CheckSoftwareRule(run.command.request.software_rule,
+                                          image::SoftwareIdentity(*run.rootfs)));
   PLIMSOLL_TRY_ASSIGN(run.policy, PolicyFor(run.command.request, run.host, store));
   PLIMSOLL_TRY_ASSIGN(run.plan, plan::Build({.request = run.command.request,
                                              .rootfs = *run.rootfs,
@@ -120,10 +130,12 @@ void PrintLoss(const char* name, const result::Stream& stream) {
 
 // The end of a run: its response or its error, and the exit status.
 int Finish(const Run& run, const result::RunResult& result) {
-  PrintLoss("standard output", result.out);
-  PrintLoss("standard error", result.err);
+  for (const result::Step& step : result.steps) {
+    PrintLoss("standard output", step.out);
+    PrintLoss("standard error", step.err);
+  }
   if (result.error) cli::PrintError(*result.error);
-  if (!result.detail.empty()) cli::PrintNote(result.detail);
+  if (!result.limit_note.empty()) cli::PrintNote(result.limit_note);
   for (const std::string& note : cli::RefusedCallNotes(result))
     cli::PrintNote(note);
   for (const std::string& path : result.run_later) {
@@ -157,9 +169,9 @@ int FinishKeeper(const Run& run, const run::WorkerEnd& worker) {
 }
 
 // Prepare's plan -> result. Root leaves a keeper behind and goes on as somebody else.
-int RunExec(const Words& words) {
+int RunInSandbox(const Words& words, Which which) {
   Run run;
-  if (auto prepared = Prepare(run, words, false); !prepared) return Refuse(run, prepared.error());
+  if (auto prepared = Prepare(run, words, which); !prepared) return Refuse(run, prepared.error());
   if (!run.plan) return Answer(run.command.help);
   if (!run.command.quiet) {
     for (const std::string& warning : run.plan->warnings)
@@ -173,14 +185,17 @@ int RunExec(const Words& words) {
     if (!status) return Refuse(run, status.error());
     if (*status) return FinishKeeper(run, **status);
   }
-  return Finish(run, run::Execute(*run.plan, {.forward_output = !run.json,
-                                              .interactive = run.command.request.interactive,
-                                              .output_limit = run.command.request.output_limit}));
+  return Finish(
+      run, run::Execute(*run.plan, {.forward_output = !run.json,
+                                    .interactive = run.command.request.interactive,
+                                    .output_limit = run.command.request.output_limit,
+                                    .artifacts = {.bytes = kLimits.artifact_bytes,
+                                                  .together = kLimits.artifact_bytes_together}}));
 }
 
 int RunPlan(const Words& words) {
   Run run;
-  if (auto prepared = Prepare(run, words, true); !prepared) {
+  if (auto prepared = Prepare(run, words, Which::kPlan); !prepared) {
     return cli::Fail(prepared.error(), run.json);
   }
   if (!run.plan) return Answer(run.command.help);
@@ -191,15 +206,16 @@ int RunPlan(const Words& words) {
 int Dispatch(const Words& words) {
   const std::string first = words.empty() ? "" : words[0];
   const Words rest(words.begin() + (words.empty() ? 0 : 1), words.end());
-  if (first == "exec") return RunExec(rest);
+  if (first == "exec") return RunInSandbox(rest, Which::kExec);
+  if (first == "run") return RunInSandbox(rest, Which::kRun);
   if (first == "plan") return RunPlan(rest);
   if (first == "image") return cli::RunImageCommand(rest);
   if (first == "policy") return cli::RunPolicyCommand(rest);
   if (first == "doctor") return cli::RunDoctorCommand(rest);
   if (first == "-h" || first == "--help" || first == "help") return Answer(cli::MainHelp());
   if (first == "--version") return Answer("plimsoll " PLIMSOLL_VERSION "\n");
-  return cli::Fail(cli::UnknownCommand("", first, {"exec", "plan", "image", "policy", "doctor"}),
-                   false);
+  return cli::Fail(
+      cli::UnknownCommand("", first, {"exec", "run", "plan", "image", "policy", "doctor"}), false);
 }
 
 }  // namespace

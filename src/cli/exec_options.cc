@@ -13,9 +13,7 @@ namespace plimsoll::cli {
 namespace {
 
 constexpr std::size_t kMaxEnvFile = std::size_t{1} << 20U;
-constexpr std::uint64_t kMaxPids = 1U << 22U;  // PID_MAX_LIMIT, proc(5)
-constexpr double kMaxCpus = 8192;
-constexpr std::size_t kMaxTraceId = 64;
+constexpr request::RequestLimits kLimits;
 
 // The flags' texts, before they are read.
 struct Raw {
@@ -122,25 +120,24 @@ Result<void> AddEnvironment(const Raw& raw, request::RunRequest& request) {
 }
 
 Result<request::Tier> ReadTier(std::string_view text) {
-  if (text == "process") return request::Tier::kProcess;
-  if (text == "container") return request::Tier::kContainer;
-  if (text == "kernel") return request::Tier::kKernel;
-  if (text == "vm") return request::Tier::kVm;
+  if (const auto tier = request::ParseTier(text)) return *tier;
   return Error{.kind = ErrorKind::kRequest,
                .what = Quote(text) + ": expected process, container, kernel or vm"};
 }
 
 Result<std::uint64_t> ReadPids(std::string_view text) {
-  const auto count = ParseUint(text, kMaxPids);
+  const auto count = ParseUint(text, kLimits.most_pids);
   if (count && *count > 0) return *count;
-  return Error{.kind = ErrorKind::kRequest,
-               .what = Quote(text) + ": expected a number from 1 to " + std::to_string(kMaxPids)};
+  return Error{
+      .kind = ErrorKind::kRequest,
+      .what = Quote(text) + ": expected a number from 1 to " + std::to_string(kLimits.most_pids)};
 }
 
 Result<double> ReadCpus(std::string_view text) {
   std::string_view rest = text;
   const std::optional<double> count = TakeDecimal(rest);
-  if (count && rest.empty() && *count >= 0.01 && *count <= kMaxCpus) return *count;
+  if (count && rest.empty() && *count >= kLimits.least_cpus && *count <= kLimits.most_cpus)
+    return *count;
   return Error{.kind = ErrorKind::kRequest,
                .what = Quote(text) + ": expected a number of processors, such as '1.5'"};
 }
@@ -148,7 +145,7 @@ Result<double> ReadCpus(std::string_view text) {
 // A zero would mean "at once" or "none" to different readers.
 Result<std::uint64_t> ReadSize(std::string_view text) {
   PLIMSOLL_TRY_ASSIGN(const std::uint64_t bytes, ParseBytes(text));
-  if (bytes >= 65536) return bytes;
+  if (bytes >= kLimits.least_bytes) return bytes;
   return Error{.kind = ErrorKind::kRequest, .what = Quote(text) + ": expected at least 64K"};
 }
 
@@ -158,35 +155,13 @@ Result<std::chrono::milliseconds> ReadTime(std::string_view text) {
   return Error{.kind = ErrorKind::kRequest, .what = Quote(text) + ": expected more than 0"};
 }
 
-Result<request::HostUser> ReadHostUser(std::string_view text) {
-  constexpr std::uint64_t kMost = UINT32_MAX - 1;
-  const auto parts = Split(text, ':');
-  const auto uid = ParseUint(parts[0], kMost);
-  const auto gid = parts.size() > 1 ? ParseUint(parts[1], kMost) : uid;
-  if (parts.size() > 2 || !uid || !gid || *uid == 0 || *gid == 0) {
-    return Error{.kind = ErrorKind::kRequest,
-                 .what = Quote(text) + ": expected UID or UID:GID, numbers above 0"};
-  }
-  return request::HostUser{.uid = static_cast<std::uint32_t>(*uid),
-                           .gid = static_cast<std::uint32_t>(*gid)};
-}
-
 Result<request::User> ReadUser(std::string_view text) {
-  const auto parts = Split(text, ':');
-  if (parts.size() > 2 || parts[0].empty() || (parts.size() == 2 && parts[1].empty())) {
-    return Error{.kind = ErrorKind::kRequest,
-                 .what = Quote(text) + ": expected USER or USER:GROUP"};
-  }
-  return request::User{.user = std::string(parts[0]),
-                       .group = parts.size() == 2 ? std::string(parts[1]) : std::string()};
+  if (auto user = request::ParseUser(text)) return *std::move(user);
+  return Error{.kind = ErrorKind::kRequest, .what = Quote(text) + ": expected USER or USER:GROUP"};
 }
 
 Result<std::string> ReadTraceId(std::string_view text) {
-  constexpr std::string_view kAllowed =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-";
-  if (text.size() <= kMaxTraceId && text.find_first_not_of(kAllowed) == std::string_view::npos) {
-    return std::string(text);
-  }
+  if (request::IsTraceId(text)) return std::string(text);
   return Error{.kind = ErrorKind::kRequest,
                .what = Quote(text) + ": expected 1 to 64 of A-Z a-z 0-9 . _ : -"};
 }
@@ -217,8 +192,9 @@ Result<void> ReadValues(const Raw& raw, request::RunRequest& request) {
   }
   PLIMSOLL_TRY(AddEnvironment(raw, request));
   PLIMSOLL_TRY(ReadFlag<request::User>("--user", raw.user, ReadUser, request.user));
-  PLIMSOLL_TRY(
-      ReadFlag<request::HostUser>("--host-user", raw.host_user, ReadHostUser, request.host_user));
+  if (!raw.host_user.empty()) {
+    PLIMSOLL_TRY_ASSIGN(request.host_user, ReadHostUser(raw.host_user));
+  }
   PLIMSOLL_TRY(ReadFlag<request::Tier>("--floor", raw.floor, ReadTier, request.floor));
   PLIMSOLL_TRY(ReadFlag<std::string>("--trace-id", raw.trace_id, ReadTraceId, request.trace_id));
   PLIMSOLL_TRY(ReadLimits(raw, request));
@@ -300,13 +276,27 @@ Result<ExecCommand> Parse(const Words& words, bool is_plan, Which which) {
   PLIMSOLL_TRY_ASSIGN(Flags::Parsed parsed, flags.Parse(words, FlagsEnd::kAtFirstOperand));
   command.help = std::move(parsed.help);
   if (!command.help.empty()) return command;
-  command.request.command = std::move(parsed.operands);
+  command.request.steps = {{.shell = {}, .arguments = std::move(parsed.operands)}};
   command.store = raw.store;
   PLIMSOLL_TRY(ReadValues(raw, command.request));
   return command;
 }
 
 }  // namespace
+
+Result<request::HostUser> ReadHostUser(std::string_view text) {
+  constexpr std::uint64_t kMost = UINT32_MAX - 1;
+  const auto parts = Split(text, ':');
+  const auto uid = ParseUint(parts[0], kMost);
+  const auto gid = parts.size() > 1 ? ParseUint(parts[1], kMost) : uid;
+  if (parts.size() > 2 || !uid || !gid || *uid == 0 || *gid == 0) {
+    return Error{
+        .kind = ErrorKind::kRequest,
+        .what = "--host-user " + Quote(text) + ": expected UID or UID:GID, numbers above 0"};
+  }
+  return request::HostUser{.uid = static_cast<std::uint32_t>(*uid),
+                           .gid = static_cast<std::uint32_t>(*gid)};
+}
 
 Result<ExecCommand> ParseExec(const Words& words, bool is_plan) {
   auto command = Parse(words, is_plan, Which::kMentioned);

@@ -1,7 +1,8 @@
-// The flags of `plimsoll exec` and `plimsoll plan`, and the request that they make.
+// The flags of `plimsoll exec`, `plimsoll plan` and `plimsoll run`, and the request that they make.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -9,6 +10,7 @@
 
 namespace plimsoll::cli {
 
+// What exec, plan and run have in common once they are read.
 struct ExecCommand {
   request::RunRequest request;
   std::string store;  // --store or PLIMSOLL_STORE; empty: the default place
@@ -24,5 +26,13 @@ struct ExecCommand {
 // Errors: kUsage for a flag that does not exist (the nearest one is the hint) or lacks its value;
 // kRequest for a value that cannot be read.
 Result<ExecCommand> ParseExec(const std::vector<std::string>& words, bool is_plan);
+
+// The value of --host-user. Error: kRequest.
+Result<request::HostUser> ReadHostUser(std::string_view text);
+
+// Reads the words behind "run", and the REQUEST.json that they name; "-" is standard input.
+//
+// Errors: the same; those of request::Parse for the document; kRequest when it cannot be read.
+Result<ExecCommand> ParseRun(const std::vector<std::string>& words);
 
 }  // namespace plimsoll::cli

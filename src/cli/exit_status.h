@@ -1,16 +1,16 @@
 // The outcome of a run as the process's exit status; the table of plimsoll-exec(1).
 #pragma once
 
-#include "result/run_result.h"
+#include "result/exit_status.h"
 
 namespace plimsoll::cli {
 
-inline constexpr int kTimeLimit = 124;
-inline constexpr int kRunnerFailed = 125;
+using result::kRunnerFailed;
+using result::kTimeLimit;
 
-// The guest's own 0-255; 124 for a time limit; 125 when plimsoll failed or refused and nothing ran;
-// 126 and 127 when the command could not be executed or was not found; 128+n for signal n, and 137
-// for the memory limit.
-int ExitStatus(const result::RunResult& result);
+// That of the last step that ran, since a run ends at the first that fails.
+inline int ExitStatus(const result::RunResult& result) {
+  return result::ExitStatus(result.cause, result.exit_code, result.signal);
+}
 
 }  // namespace plimsoll::cli

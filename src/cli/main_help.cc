@@ -8,6 +8,7 @@ std::string_view MainHelp() {
          "Runs untrusted code in a sandbox of its own: no root, no daemon, no network.\n"
          "\n"
          "  exec [FLAGS] [--] COMMAND [ARG...]   run one command\n"
+         "  run [FLAGS] REQUEST.json             run a request: files, steps, artifacts\n"
          "  plan [FLAGS] [--] COMMAND [ARG...]   print the plan of such a run, and run nothing\n"
          "  image import|ls|inspect|rm|verify    the local image store\n"
          "  policy show|diff|check|explain|...   the system call policies\n"

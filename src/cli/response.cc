@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "cli/exit_status.h"
 #include "cli/refused_calls.h"
+#include "crypto/sha256.h"
 #include "json/writer.h"
 
 namespace plimsoll::cli {
@@ -24,56 +24,69 @@ constexpr std::string_view RanName(result::Ran ran) {
   return "unknown";
 }
 
-constexpr std::string_view OutcomeName(Cause cause) {
-  switch (cause) {
-    case Cause::kSetupFailed:
-    case Cause::kNotExecuted:
-      return "setup_failed";
-    case Cause::kTimedOut:
-      return "timed_out";
-    default:
-      return "completed";
-  }
-}
-
 // Who ended the run: the guest by itself, or the runner at a limit or a failure.
 constexpr std::string_view OriginName(Cause cause) {
   return cause == Cause::kExited || cause == Cause::kSignalled ? "guest" : "runner";
 }
 
+// A text that was cut in the middle of a character is no UTF-8 either, and reads back as base64.
+void WriteContent(json::Writer& writer, const std::string& bytes) {
+  const bool is_text = IsUtf8(bytes);
+  writer.Member(is_text ? "text" : "base64", is_text ? bytes : Base64(bytes));
+}
+
 void WriteStream(json::Writer& writer, std::string_view name, const result::Stream& stream) {
-  // A text that was cut in the middle of a character is no UTF-8 either, and reads back as base64.
-  const bool is_text = IsUtf8(stream.kept);
   writer.Key(name).BeginObject();
-  writer.Member(is_text ? "text" : "base64", is_text ? stream.kept : Base64(stream.kept));
+  WriteContent(writer, stream.kept);
   writer.Member("bytes", stream.bytes);
   writer.Member("sha256", stream.sha256);
   writer.Member("truncated", stream.truncated);
   writer.EndObject();
 }
 
-void WriteStep(json::Writer& writer, const ResponseParts& parts, const result::RunResult& result) {
+void WriteStep(json::Writer& writer, const result::Step& step) {
   writer.BeginObject();
-  writer.Member("command", ShellJoin(parts.plan->command));
-  writer.Member("exit_code", ExitStatus(result));
-  writer.Member("signal", result.signal);
-  writer.Member("timed_out", result.cause == Cause::kTimedOut);
-  writer.Member("oom", result.cause == Cause::kOutOfMemory);
-  WriteStream(writer, "stdout", result.out);
-  WriteStream(writer, "stderr", result.err);
+  writer.Member("command", step.command);
+  writer.Member("exit_code", step.exit_code);
+  writer.Member("signal", step.signal);
+  writer.Member("timed_out", step.timed_out);
+  writer.Member("oom", step.oom);
+  WriteStream(writer, "stdout", step.out);
+  WriteStream(writer, "stderr", step.err);
   writer.EndObject();
 }
 
-void WriteProject(json::Writer& writer, const ResponseParts& parts,
-                  const result::RunResult& result) {
-  writer.Key("project").BeginObject();
-  writer.Member("outcome", OutcomeName(result.cause));
-  writer.Member("outcome_detail", result.error ? result.error->Message() : result.detail);
-  writer.Member("artifacts_truncated", false);
-  writer.Key("steps").BeginArray();
-  if (result.ran == result::Ran::kYes) WriteStep(writer, parts, result);
+void WriteArtifacts(json::Writer& writer, const result::RunResult& result) {
+  writer.Key("artifacts").BeginArray();
+  for (const result::Artifact& artifact : result.artifacts) {
+    writer.BeginObject();
+    writer.Member("path", artifact.path);
+    writer.Member("bytes", artifact.content.size());
+    writer.Member("sha256", crypto::Sha256HexOf(artifact.content));
+    WriteContent(writer, artifact.content);
+    writer.EndObject();
+  }
   writer.EndArray();
-  writer.Key("artifacts").BeginArray().EndArray();
+  writer.Key("artifacts_missing").BeginArray();
+  for (const result::MissingArtifact& missing : result.missing_artifacts) {
+    writer.BeginObject();
+    writer.Member("path", missing.path);
+    writer.Member("reason", missing.reason);
+    writer.EndObject();
+  }
+  writer.EndArray();
+}
+
+void WriteProject(json::Writer& writer, const result::RunResult& result) {
+  writer.Key("project").BeginObject();
+  writer.Member("outcome", result::OutcomeName(result::OutcomeOf(result)));
+  writer.Member("outcome_detail", result::OutcomeDetail(result));
+  writer.Member("artifacts_truncated", result::ArtifactsTruncated(result));
+  writer.Key("steps").BeginArray();
+  for (const result::Step& step : result.steps)
+    WriteStep(writer, step);
+  writer.EndArray();
+  WriteArtifacts(writer, result);
   writer.EndObject();
 }
 
@@ -151,16 +164,15 @@ std::string RunResponse(const ResponseParts& parts, const result::RunResult& res
   writer.Member("sandbox", "native");
   writer.Member("isolation", "container");
   writer.Member("environment", has_image ? parts.rootfs->environment : std::string());
-  writer.Member(
-      "software_identity",
-      has_image ? "oci-manifest:linux/amd64@" + parts.rootfs->manifest.ToString() : std::string());
+  writer.Member("software_identity",
+                has_image ? image::SoftwareIdentity(*parts.rootfs) : std::string());
   writer.Member("policy", parts.policy != nullptr ? parts.policy->digest : "");
   writer.Member("trace_id", parts.request != nullptr ? parts.request->trace_id : std::string());
   writer.Member("duration_ms", result.usage.wall_ms);
   writer.Member("origin", OriginName(result.cause));
   writer.Member("ran", RanName(result.ran));
   WriteRefusal(writer, result);
-  WriteProject(writer, parts, result);
+  WriteProject(writer, result);
   WriteLimits(writer, parts.plan, result.limits_hit);
   WriteUsage(writer, result.usage);
   WriteConfinement(writer, parts);

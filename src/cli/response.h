@@ -20,8 +20,8 @@ struct ResponseParts {
   const plan::SandboxPlan* plan = nullptr;
 };
 
-// The response with kind "project" and one step, one line with a newline. Streams that are no UTF-8
-// are base64; each has its full length and SHA-256.
+// The response with kind "project", one line with a newline. Streams that are no UTF-8 are base64;
+// each has its full length and SHA-256.
 std::string RunResponse(const ResponseParts& parts, const result::RunResult& result);
 
 // What a command that runs nothing answers in place of its own document: {"refusal":{...}}, the

@@ -75,7 +75,7 @@ struct PreparedRun {
 PreparedRun Prepare(const std::string& store, const std::vector<std::string>& guarded,
                     const Findings& findings) {
   request::RunRequest request;
-  request.command = {"true"};
+  request.steps = {{.shell = {}, .arguments = {"true"}}};
   request.limits.timeout = kTimeout;
   PreparedRun prepared;
   auto rootfs = image::PrepareRootfs(store, request.image);
@@ -115,7 +115,8 @@ std::optional<Error> Carry(PreparedRun& prepared) {
   } else {
     error.what += "but exited with " + std::to_string(result.exit_code);
   }
-  if (!result.err.kept.empty()) error.what += ", having said " + Quote(result.err.kept);
+  const std::string said = result.steps.empty() ? "" : result.steps.back().err.kept;
+  if (!said.empty()) error.what += ", having said " + Quote(said);
   return error;
 }
 

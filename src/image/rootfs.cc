@@ -96,4 +96,8 @@ Result<Rootfs> PrepareRootfs(const std::string& store_path, const std::string& r
   return rootfs;
 }
 
+std::string SoftwareIdentity(const Rootfs& rootfs) {
+  return "oci-manifest:linux/amd64@" + rootfs.manifest.ToString();
+}
+
 }  // namespace plimsoll::image

@@ -21,6 +21,9 @@ struct Rootfs {
                             // one, else of the manifest
 };
 
+// "oci-manifest:linux/amd64@sha256:...": which software a run has had.
+std::string SoftwareIdentity(const Rootfs& rootfs);
+
 // Finds `reference` in the store at `store_path` and opens its tree, unpacking and merging layers
 // that are not there yet; an empty reference is the image embedded in the binary, which needs no
 // network and no earlier import. When everything is there already this costs a few system calls.

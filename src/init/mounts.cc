@@ -82,7 +82,18 @@ int MakeDirectory(const State& state, const char* path, uint64_t mode) {
   return error != 0 ? error : ErrnoOf(Syscall(__NR_fchmodat, state.scratch, path, mode));
 }
 
-int WriteFile(const State& state, const char* path, Blob content, uint64_t mode) {
+// What was written of the plan is not looked at again, and a mapped page counts as memory of the
+// run.
+void Forget(Blob content) {
+  constexpr uintptr_t kPage = 4096;
+  const auto begin = (reinterpret_cast<uintptr_t>(content.data) + kPage - 1) / kPage * kPage;
+  const auto end = (reinterpret_cast<uintptr_t>(content.data) + content.size) / kPage * kPage;
+  if (begin >= end) return;
+  Syscall(__NR_madvise, begin, end - begin, 4 /* MADV_DONTNEED */);
+}
+
+int WriteFile(const State& state, const char* path, const Blob& whole, uint64_t mode) {
+  Blob content = whole;
   const long fd =
       Syscall(__NR_openat, state.scratch, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   if (fd < 0) return ErrnoOf(fd);
@@ -96,6 +107,7 @@ int WriteFile(const State& state, const char* path, Blob content, uint64_t mode)
     }
   }
   Close(fd);
+  Forget(whole);
   return error;
 }
 

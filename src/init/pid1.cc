@@ -20,24 +20,32 @@ constexpr uint64_t kAllSignals = ~uint64_t{0};
 constexpr int kGuestStackBytes = 16384;
 constexpr int kNotGuest = -1;
 
-// What the guest's process found out before it became the guest, written through shared memory.
+// What a guest's process found out before it became the guest, written through shared memory.
 struct Course {
   const PlanView* plan;
   State* state;
+  uint32_t command;  // which one it is to execute, from 0
   uint32_t failed_step;
   int error;      // 0: the guest runs
   bool executed;  // every step was done, and execve itself failed
   bool found;     // the file that could not be executed was there
 };
 
-void Send(ReportKind kind, uint32_t value, uint32_t detail, uint32_t flags = 0) {
-  const Report report = {kind, value, detail, flags};
-  // A pipe takes 16 bytes whole or not at all; when nobody reads, nobody is left to tell.
+// Where the parts of a plan begin.
+struct Parts {
+  uint32_t guest;  // the first step of a guest's process
+  uint32_t exec;   // the first kExec
+  uint32_t after;  // behind the last kExec
+};
+
+void Send(ReportKind kind, uint32_t command, uint32_t value, uint32_t detail, uint32_t flags = 0) {
+  const Report report = {kind, value, detail, flags, command};
+  // A pipe takes 20 bytes whole or not at all; when nobody reads, nobody is left to tell.
   Syscall(__NR_write, kReportFd, &report, sizeof report);
 }
 
-[[noreturn]] void FailStep(uint32_t index, int error) {
-  Send(ReportKind::kStepFailed, index, static_cast<uint32_t>(error));
+[[noreturn]] void FailStep(uint32_t index, int error, uint32_t command = 0) {
+  Send(ReportKind::kStepFailed, command, index, static_cast<uint32_t>(error));
   Exit(kSetupFailed);
 }
 
@@ -78,16 +86,36 @@ uint32_t RunInitPhase(const PlanView& plan, State& state) {
   return index;
 }
 
+// Finds the guests' steps; a plan in which they are not in their places fails before anything runs.
+Parts FindParts(const PlanView& plan, uint32_t guest) {
+  Parts parts = {guest, guest, guest};
+  while (parts.exec < plan.StepCount() && plan.At(parts.exec).phase == Phase::kGuest &&
+         plan.At(parts.exec).kind != StepKind::kExec) {
+    ++parts.exec;
+  }
+  parts.after = parts.exec;
+  for (; parts.after < plan.StepCount() && plan.At(parts.after).phase == Phase::kGuest;
+       ++parts.after) {
+    if (plan.At(parts.after).kind != StepKind::kExec) FailStep(parts.after, EINVAL);
+  }
+  if (parts.after == parts.exec) FailStep(guest, ENOEXEC);
+  for (uint32_t index = parts.after; index < plan.StepCount(); ++index) {
+    if (plan.At(index).kind != StepKind::kArtifact) FailStep(index, EINVAL);
+  }
+  return parts;
+}
+
 // Whether the guest's filter is to have a listener; its socket is then kept in `state`. The
 // descriptor of a listener comes to be in the process that loads the filter, so that one has to
 // share its descriptors with us.
-bool PrepareListener(const PlanView& plan, uint32_t first, State& state) {
+bool PrepareListener(const PlanView& plan, const Parts& parts, State& state) {
   bool closes_ours = false;  // in a table that is shared, what the guest closes is closed here
-  for (uint32_t index = first; index < plan.StepCount(); ++index) {
+  for (uint32_t index = parts.guest; index < parts.exec; ++index) {
     const Step& step = plan.At(index);
     if (step.kind == StepKind::kCloseDescriptors) closes_ours = step.number[0] == 0;
     if (step.kind != StepKind::kSeccomp || step.number[0] == 0) continue;
-    if (closes_ours) FailStep(index, EINVAL);
+    // The listener goes out over a socket that takes one.
+    if (closes_ours || parts.after - parts.exec > 1) FailStep(index, EINVAL);
     state.listener_route = kFirstPassedFd + static_cast<long>(step.number[1]);
     return true;
   }
@@ -126,21 +154,17 @@ void SendListener(const State& state) {
   Syscall(__NR_close, state.listener_route);
 }
 
-// The guest's process, until it is the guest. `argument` is a Course whose failed_step is the first
+// A guest's process, until it is the guest. `argument` is a Course whose failed_step is the first
 // step to do.
 void BecomeGuest(void* argument) {
   Course& course = *static_cast<Course*>(argument);
   const PlanView& plan = *course.plan;
-  for (; course.failed_step < plan.StepCount(); ++course.failed_step) {
-    const Step& step = plan.At(course.failed_step);
-    if (step.kind == StepKind::kExec) {
-      course.error = ExecuteGuest(plan, step, course.executed, course.found);
-      Exit(kSetupFailed);
-    }
-    course.error = DoGuestStep(plan, step, *course.state);
+  for (; plan.At(course.failed_step).kind != StepKind::kExec; ++course.failed_step) {
+    course.error = DoGuestStep(plan, plan.At(course.failed_step), *course.state);
     if (course.error != 0) Exit(kSetupFailed);
   }
-  course.error = ENOEXEC;  // a plan without kExec
+  course.failed_step += course.command;
+  course.error = ExecuteGuest(plan, plan.At(course.failed_step), course.executed, course.found);
   Exit(kSetupFailed);
 }
 
@@ -177,30 +201,112 @@ uint32_t PeakKilobytes() {
 // Signals for the guest come from the runner, whose pid reads 0 in here; those that the guest's own
 // processes send to process 1 are dropped. With another code than SI_USER they write that pid
 // themselves (rt_sigqueueinfo(2)).
-void Forward(int signal, const siginfo_t& info, long guest) {
-  if (info.si_code != SI_USER || info.si_pid != 0) return;
+bool IsFromRunner(const siginfo_t& info) {
+  return info.si_code == SI_USER && info.si_pid == 0;
+}
+
+void Forward(int signal, const siginfo_t& info, long guest, State& state) {
+  if (!IsFromRunner(info)) return;
   if (signal == kTerminateAllSignal) {
+    state.is_ending = true;
     Syscall(__NR_kill, -1, SIGTERM);
   } else {
     Syscall(__NR_kill, -guest, signal);
   }
 }
 
-// Process 1 for the rest of the run: reap, forward, and end with the guest; the kernel then ends
-// every process that is left in the pid namespace.
-[[noreturn]] void ServeAsInit(long guest, const State& state) {
+// Process 1 while a command runs: reap, forward; the wait status of its first process.
+int ServeAsInit(long guest, State& state) {
   for (;;) {
     siginfo_t info = {};
     const long signal =
         Syscall(__NR_rt_sigtimedwait, &kAllSignals, &info, nullptr, sizeof kAllSignals);
     if (signal == SIGCHLD) {
       const int status = Reap(guest);
-      if (status == kNotGuest) continue;
-      Send(ReportKind::kExited, static_cast<uint32_t>(status), PeakKilobytes(),
-           ScratchFlags(state.scratch_path));
-      Exit(0);
+      if (status != kNotGuest) return status;
+    } else if (signal > 0) {
+      Forward(static_cast<int>(signal), info, guest, state);
     }
-    if (signal > 0) Forward(static_cast<int>(signal), info, guest);
+  }
+}
+
+// The streams of the next command take the place of the last one's, which end with that: nobody
+// else in here has them.
+int PlaceStreams(const Step& exec) {
+  if (exec.number[2] == 0) return 0;
+  for (long stream = 1; stream <= 2; ++stream) {
+    const long fd = static_cast<long>(exec.number[2]) + stream - 1;
+    const long placed = Syscall(__NR_dup2, fd, stream);
+    if (placed < 0) return static_cast<int>(-placed);
+    Syscall(__NR_close, fd);
+  }
+  return 0;
+}
+
+// Whether the runner has asked for the end of the run, maybe at the very end of a command.
+bool IsEnding(State& state) {
+  constexpr uint64_t kThatSignal = uint64_t{1} << (kTerminateAllSignal - 1);
+  const int64_t at_once[2] = {0, 0};
+  siginfo_t info = {};
+  while (Syscall(__NR_rt_sigtimedwait, &kThatSignal, &info, &at_once[0], sizeof kThatSignal) > 0) {
+    state.is_ending = state.is_ending || IsFromRunner(info);
+  }
+  return state.is_ending;
+}
+
+// Ends what a command has left behind, and waits for it: its output is then complete, and whatever
+// comes next starts from files alone. kill(2) reaches every process at once, those that are being
+// born too; a process whose parent has ended is ours to wait for. Without certainty nothing may
+// follow.
+void EndGuests() {
+  for (;;) {
+    const long killed = Syscall(__NR_kill, -1, SIGKILL);
+    if (killed < 0 && killed != -ESRCH) Exit(kSetupFailed);
+    const long reaped = Syscall(__NR_wait4, -1, nullptr, __WALL, nullptr);
+    if (reaped == -ECHILD) return;
+    if (reaped < 0) Exit(kSetupFailed);
+  }
+}
+
+// The process of the next command, in the guest's program already; 0 when that could not be
+// executed, which is reported.
+long StartCommand(Course& course, const Parts& parts, uint64_t clone_flags) {
+  alignas(16) static unsigned char stack[kGuestStackBytes];
+  course.failed_step = parts.guest;
+  course.executed = false;
+  if (RunnerIsGone()) FailStep(parts.guest, EPIPE, course.command);
+  const uint32_t exec = parts.exec + course.command;
+  const int error = PlaceStreams(course.plan->At(exec));
+  if (error != 0) FailStep(exec, error, course.command);
+  const long guest = CloneVfork(BecomeGuest, &course, &stack[kGuestStackBytes], clone_flags);
+  if (guest < 0) FailStep(parts.guest, static_cast<int>(-guest), course.command);
+  if (course.executed) {
+    Send(ReportKind::kNotExecuted, course.command, static_cast<uint32_t>(course.error),
+         course.found ? 1 : 0);
+    return 0;
+  }
+  if (course.error != 0) FailStep(course.failed_step, course.error, course.command);
+  if (course.state->listener >= 0) SendListener(*course.state);
+  Send(ReportKind::kStarted, course.command, 0, 0);
+  return guest;
+}
+
+// Runs the commands in turn, up to the first that fails. When there is nothing to do behind the
+// last one, its processes are left to the end of process 1, with which the kernel ends the pid
+// namespace.
+void RunCommands(Course& course, const Parts& parts, uint64_t clone_flags) {
+  const uint32_t count = parts.after - parts.exec;
+  const bool is_last_deed = parts.after == course.plan->StepCount();
+  for (; course.command < count; ++course.command) {
+    const long guest = StartCommand(course, parts, clone_flags);
+    if (guest == 0 && course.command == 0) Exit(kSetupFailed);  // nothing of the guest has run
+    if (guest == 0) return;
+    const int status = ServeAsInit(guest, *course.state);
+    Send(ReportKind::kExited, course.command, static_cast<uint32_t>(status), PeakKilobytes(),
+         ScratchFlags(course.state->scratch_path));
+    if (is_last_deed && (status != 0 || course.command + 1 == count)) return;
+    EndGuests();
+    if (status != 0 || IsEnding(*course.state)) return;
   }
 }
 
@@ -213,20 +319,13 @@ void Forward(int signal, const siginfo_t& info, long guest) {
   PlanView plan;
   MapPlan(plan);
   State state;
-  Course course = {&plan, &state, RunInitPhase(plan, state), 0, false, false};
-  if (RunnerIsGone()) FailStep(course.failed_step, EPIPE);
-  alignas(16) static unsigned char stack[kGuestStackBytes];
-  const uint64_t shared = PrepareListener(plan, course.failed_step, state) ? CLONE_FILES : 0;
-  const long guest = CloneVfork(BecomeGuest, &course, &stack[kGuestStackBytes], shared);
-  if (guest < 0) FailStep(course.failed_step, static_cast<int>(-guest));
-  if (course.executed) {
-    Send(ReportKind::kNotExecuted, static_cast<uint32_t>(course.error), course.found ? 1 : 0);
-    Exit(kSetupFailed);
-  }
-  if (course.error != 0) FailStep(course.failed_step, course.error);
-  if (state.listener >= 0) SendListener(state);
-  Send(ReportKind::kStarted, 0, 0);
-  ServeAsInit(guest, state);
+  const Parts parts = FindParts(plan, RunInitPhase(plan, state));
+  const uint64_t shared = PrepareListener(plan, parts, state) ? CLONE_FILES : 0;
+  Course course = {&plan, &state, 0, 0, 0, false, false};
+  RunCommands(course, parts, shared);
+  for (uint32_t index = parts.after; index < plan.StepCount(); ++index)
+    SendArtifact(plan, plan.At(index), index - parts.after);
+  Exit(0);
 }
 
 }  // namespace plimsoll::init

@@ -21,7 +21,7 @@ bool PlanView::Parse(const unsigned char* bytes, uint64_t size) {
   if (pool_[0] != 0 || pool_[header_.pool_size - 1] != 0) return false;
   Phase phase = Phase::kLaunch;
   for (uint32_t i = 0; i < header_.step_count; ++i) {
-    if (steps_[i].phase < phase || steps_[i].phase > Phase::kGuest) return false;
+    if (steps_[i].phase < phase || steps_[i].phase > Phase::kAfter) return false;
     phase = steps_[i].phase;
     if (!StepIsSound(steps_[i])) return false;
   }

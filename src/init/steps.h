@@ -15,6 +15,7 @@ struct State {
   int listener = -1;         // of the guest's filter
   long listener_route = -1;  // the socket that it goes out over
   bool passed_used[72] = {};
+  bool is_ending = false;  // the runner has asked for the end of the run; no command follows
 };
 
 // Mount steps (mounts.cc): kPrivateMounts to kPivotRoot.
@@ -25,6 +26,10 @@ int DoIdentityStep(const PlanView& plan, const Step& step);
 
 // The guest's own steps up to the filter (guest.cc); kExec is ExecuteGuest.
 int DoGuestStep(const PlanView& plan, const Step& step, State& state);
+
+// Sends the file of a kArtifact step out, as parts of the artifact `index` (artifacts.cc). Nothing
+// of it is worth ending the run for.
+void SendArtifact(const PlanView& plan, const Step& step, uint32_t index);
 
 // True when nobody can read the report any more: the runner is gone.
 bool RunnerIsGone();

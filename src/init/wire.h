@@ -13,16 +13,21 @@
 namespace plimsoll::init {
 
 inline constexpr uint64_t kMagic = 0x6e616c706d6c7021;  // "!plmplan"
-inline constexpr uint32_t kVersion = 1;
-inline constexpr uint32_t kMaxPlanBytes = 1U << 22U;
+inline constexpr uint32_t kVersion = 2;
+inline constexpr uint32_t kMaxPlanBytes = 68U << 20U;  // 64 MiB of them for files
 inline constexpr uint32_t kMaxSteps = 4096;
 
 // Who carries a step out, in this order; a plan's phases never go back.
 enum class Phase : uint32_t {
   kLaunch = 0,  // the clone and the cloned child, before init is executed
   kInit = 1,    // the init program, with the capabilities of the new user namespace
-  kGuest = 2,   // the guest's process, just before it becomes the guest
+  kGuest = 2,   // each guest's process, just before it becomes the guest
+  kAfter = 3,   // the init program again, when every process of the guest has ended
 };
+
+// Every guest's process carries out all steps of its phase up to the first kExec; behind that there
+// are only kExec. The first process executes the first of them, and so on: a command is started
+// when the one before it has ended with status 0 and no process of it is left.
 
 // What a step does. `text` and `blob` are offsets into the pool, `number` are values; what each
 // means stands with the step. Targets are relative to the new root and never follow a link.
@@ -71,7 +76,12 @@ enum class StepKind : uint32_t {
   kSeccomp = 55,  // blob: array of struct sock_filter; number[0]: 1: with a listener, which
                   // goes out over the passed socket number[1]
   kExec = 56,     // blob: arguments, each with its NUL; text[0]: PATH to search;
-                  // number[0]: arguments, number[1]: variables that follow them
+                  // number[0]: arguments, number[1]: variables that follow them; number[2]: the
+                  // descriptor that becomes 1, the one behind it becomes 2; 0: both are in place
+
+  // kAfter
+  kArtifact = 64,  // text[0]: path below text[1], a directory of the guest; number[0]: the most
+                   // bytes, number[1]: descriptor that its parts (ArtifactPart) are written to
 };
 
 enum BindFrom : uint64_t {
@@ -111,32 +121,46 @@ static_assert(sizeof(Header) == 32);
 // Descriptors that init is started with, besides the guest's 0, 1 and 2.
 inline constexpr int kReportFd = 3;       // write end of the report pipe
 inline constexpr int kPlanFd = 4;         // the sealed plan
-inline constexpr int kFirstPassedFd = 5;  // detached mounts, in the plan's order
+inline constexpr int kFirstPassedFd = 5;  // detached mounts, in the plan's order; then what kExec
+                                          // and kArtifact name
 
-// What comes back over the report pipe, in this order: kStarted, then kExited; or one kStepFailed;
-// or one kNotExecuted. A pipe that ends without kExited means that init was killed.
+// What comes back over the report pipe, for each command in this order: kStarted, then kExited; or
+// one kStepFailed; or one kNotExecuted. No command follows one that did not exit with status 0. A
+// pipe that ends without kExited means that init was killed.
 enum class ReportKind : uint32_t {
   kStepFailed = 1,   // value: step index, detail: errno
   kNotExecuted = 2,  // value: errno of execve, detail: 1 when the file itself was found
-  kStarted = 3,      // the guest's program has begun
-  kExited = 4,  // value: wait status of the guest's first process, detail: KiB that the largest
-                // of the reaped processes had resident
+  kStarted = 3,      // the command's program has begun
+  kExited = 4,       // value: wait status of the command's first process, detail: KiB that the
+                     // largest of the processes reaped so far had resident
 };
 
 struct Report {
   ReportKind kind;
   uint32_t value;
   uint32_t detail;
-  uint32_t flags;  // ReportFlags
+  uint32_t flags;    // ReportFlags
+  uint32_t command;  // which, from 0
 };
 
 enum ReportFlags : uint32_t {
   kScratchFull = 1,  // with kExited: the run's tmpfs had no block or no inode left
 };
-static_assert(sizeof(Report) == 16);
+static_assert(sizeof(Report) == 20);
 
 // The runner asks init, which forwards every other signal of its own to the guest's first process
 // group, to send SIGTERM to every process of the sandbox.
 inline constexpr int kTerminateAllSignal = 40;
+
+// An artifact comes as parts: this, and `size` bytes behind it. The last has none; it says whether
+// the content is whole.
+struct ArtifactPart {
+  uint32_t artifact;  // which, from 0, in the plan's order
+  uint32_t size;      // at most kMaxPartBytes; 0: the artifact ends
+  uint32_t error;     // with size 0: an errno, or 0. EFBIG: larger than it may be, EMEDIUMTYPE: no
+                      // regular file
+};
+static_assert(sizeof(ArtifactPart) == 12);
+inline constexpr uint32_t kMaxPartBytes = 1U << 16U;
 
 }  // namespace plimsoll::init

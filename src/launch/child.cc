@@ -14,11 +14,13 @@ namespace plimsoll::launch {
 namespace {
 
 constexpr int kSetupFailed = 125;
-constexpr int kMostDescriptors = 80;  // five, and a detached mount for the root and each volume
+// Five, a detached mount for the root and each of 64 volumes, a socket, two streams of each of 19
+// further commands, and the artifacts' pipe.
+constexpr int kMostDescriptors = 5 + 65 + 1 + 38 + 1;
 
 [[noreturn]] void Fail(const ChildTask& task, std::uint32_t step) {
   const init::Report report = {init::ReportKind::kStepFailed, step,
-                               static_cast<std::uint32_t>(errno), 0};
+                               static_cast<std::uint32_t>(errno), 0, 0};
   if (::write(task.report_fd, &report, sizeof report) < 0) ::_exit(kSetupFailed);
   ::_exit(kSetupFailed);
 }

@@ -38,6 +38,17 @@ Result<sys::UniqueFd> OpenInit(const plan::SandboxPlan& plan) {
   return sys::UnnamedProgram(plan.program_folder, InitProgram());
 }
 
+// What is to be 0, 1, 2, ... in init, as init/wire.h and SandboxPlan::passed say it.
+std::vector<int> Descriptors(const plan::SandboxPlan& plan, const GuestStreams& streams, int report,
+                             int plan_fd) {
+  std::vector<int> fds = {streams.in, streams.output[0], streams.output[1], report, plan_fd};
+  for (const sys::UniqueFd& mount : plan.passed)
+    fds.push_back(mount.Get());
+  fds.insert(fds.end(), streams.output.begin() + 2, streams.output.end());
+  if (streams.artifacts >= 0) fds.push_back(streams.artifacts);
+  return fds;
+}
+
 }  // namespace
 
 Result<Sandbox> Spawn(const plan::SandboxPlan& plan, const GuestStreams& streams, int cgroup_fd) {
@@ -48,9 +59,7 @@ Result<Sandbox> Spawn(const plan::SandboxPlan& plan, const GuestStreams& streams
   // Before the clone, like all that can fail: an error behind it would say that nothing has run.
   if (::fcntl(report.read.Get(), F_SETFL, O_NONBLOCK) != 0) return sys::ErrnoError("fcntl");
 
-  std::vector<int> fds = {streams.in, streams.out, streams.err, report.write.Get(), plan_fd.Get()};
-  for (const sys::UniqueFd& mount : plan.passed)
-    fds.push_back(mount.Get());
+  const std::vector<int> fds = Descriptors(plan, streams, report.write.Get(), plan_fd.Get());
   const std::vector<plan::StepView> steps = plan::ReadSteps(plan.bytes);
   const std::uint32_t namespaces = IndexOf(steps, StepKind::kNamespaces);
   const std::uint32_t id_map = IndexOf(steps, StepKind::kIdMap);

@@ -12,11 +12,11 @@
 
 namespace plimsoll::launch {
 
-// The guest's 0, 1 and 2.
+// The ends of pipes that go into the sandbox.
 struct GuestStreams {
-  int in = -1;
-  int out = -1;
-  int err = -1;
+  int in = -1;              // standard input of every command
+  std::vector<int> output;  // standard output and standard error of the first command, and so on
+  int artifacts = -1;       // -1: the plan has none
 };
 
 struct Sandbox {

@@ -50,6 +50,10 @@ std::string HintFor(StepKind kind, const plan::StepView& step, int number) {
     case StepKind::kBind:
       return number == ESTALE ? "the volume's source was replaced while the run was being prepared"
                               : std::string();
+    case StepKind::kWriteFile:
+    case StepKind::kMakeDirectory:
+      return number == ENOSPC ? "the run's tmpfs is full; a larger --tmpfs-size makes room"
+                              : std::string();
     case StepKind::kWorkingDirectory:
       return number == ENOENT ? "the image has no such directory; --workdir names another"
                               : std::string();

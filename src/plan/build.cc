@@ -26,6 +26,8 @@ constexpr std::uint64_t kInitCapabilities = 1U << 21U | 1U << 12U | 1U << 24U | 
 // CAP_CHOWN (0), CAP_DAC_OVERRIDE (1) and CAP_FOWNER (3), over nothing but the caller's own id.
 constexpr std::uint64_t kOverlayCapabilities = 1U << 0U | 1U << 1U | 1U << 3U;
 constexpr std::uint64_t kGuestUmask = 022;
+constexpr std::uint64_t kMaxBytesBesideFiles = 4U << 20U;
+static_assert(kMaxBytesBesideFiles + request::RequestLimits{}.file_bytes == init::kMaxPlanBytes);
 
 constexpr request::Tier kMachineTier = request::Tier::kContainer;
 
@@ -55,6 +57,14 @@ Result<void> CheckKernel(const Input& input) {
         .hint = "the guest may write to /work, /tmp, /run and /dev/shm without it"};
   }
   return {};
+}
+
+Result<void> CheckGrants(const Input& input) {
+  const auto& grants = input.request.grant_profile;
+  if (grants.empty()) return {};
+  return Error{.kind = ErrorKind::kUnsupported,
+               .what = "grant profile " + Quote(grants.front()) +
+                       ": this version has no broker, so no run can be granted an API"};
 }
 
 std::string OneIdMap(std::uint32_t inside, std::uint32_t outside) {
@@ -87,10 +97,10 @@ void AddGuest(Draft& draft, StepKind kind, std::string text = {}, std::string bl
       {.phase = Phase::kGuest, .kind = kind, .text = {std::move(text)}, .blob = std::move(blob)});
 }
 
-void AddExec(Draft& draft) {
+void AddExec(Draft& draft, const Command& command, std::uint64_t streams) {
   const GuestProcess& process = draft.process;
   std::string blob;
-  for (const std::string& argument : process.arguments)
+  for (const std::string& argument : command.arguments)
     blob += argument + '\0';
   for (const auto& [name, value] : process.environment)
     blob += name + "=" + value + '\0';
@@ -98,7 +108,16 @@ void AddExec(Draft& draft) {
                     .kind = StepKind::kExec,
                     .text = {process.search_path},
                     .blob = std::move(blob),
-                    .number = {process.arguments.size(), process.environment.size()}});
+                    .number = {command.arguments.size(), process.environment.size(), streams}});
+}
+
+// The first command's streams are 1 and 2 from the beginning; those of the others lie behind what
+// is passed in, which must be complete here.
+void AddCommands(Draft& draft) {
+  const std::uint64_t behind = init::kFirstPassedFd + draft.plan.passed.size();
+  for (std::size_t i = 0; i < draft.process.commands.size(); ++i) {
+    AddExec(draft, draft.process.commands[i], i == 0 ? 0 : behind + 2 * (i - 1));
+  }
 }
 
 std::string FilterBytes(std::span<const sock_filter> program) {
@@ -119,6 +138,10 @@ void AddSeccomp(Draft& draft) {
 
 Result<void> PrepareLearning(Draft& draft) {
   if (!draft.input.request.seccomp_log) return {};
+  if (draft.process.commands.size() > 1) {
+    return Error{.kind = ErrorKind::kUnsupported,
+                 .what = "refused calls are counted in a run of one step only"};
+  }
   const auto program = draft.input.policy.program;
   PLIMSOLL_TRY_ASSIGN(draft.learning, policy::LearningProgram(program));
   PLIMSOLL_TRY_ASSIGN(sys::SocketPair route, sys::MakeSocketPair());
@@ -147,7 +170,8 @@ Result<void> AddSteps(Draft& draft) {
   AddLandlock(draft);
   PLIMSOLL_TRY(PrepareLearning(draft));  // behind the mounts, which are numbered from the first
   AddSeccomp(draft);
-  AddExec(draft);
+  AddCommands(draft);
+  AddArtifacts(draft);
   return {};
 }
 
@@ -165,6 +189,24 @@ Result<sys::UniqueFd> PassedRoot(const Draft& draft) {
   return error;
 }
 
+// Files have their own limits, and so have paths, but a path may have many folders.
+Result<void> CheckSize(const Draft& draft) {
+  std::uint64_t bytes = draft.plan.bytes.size();
+  for (const request::File& file : draft.input.request.files)
+    bytes -= file.content.size();
+  if (bytes > kMaxBytesBesideFiles) {
+    return Error{.kind = ErrorKind::kRequest,
+                 .what = "the plan takes " + std::to_string(bytes) + " bytes, more than " +
+                         std::to_string(kMaxBytesBesideFiles),
+                 .hint = "shorten the arguments or the environment"};
+  }
+  if (draft.writer.StepCount() <= init::kMaxSteps) return {};
+  return Error{.kind = ErrorKind::kRequest,
+               .what = "the plan has " + std::to_string(draft.writer.StepCount()) +
+                       " steps, more than " + std::to_string(init::kMaxSteps),
+               .hint = "the files lie in too many folders"};
+}
+
 }  // namespace
 
 Result<SandboxPlan> Build(const Input& input) {
@@ -176,9 +218,11 @@ Result<SandboxPlan> Build(const Input& input) {
               .plan = {},
               .learning = {}};
   PLIMSOLL_TRY(CheckKernel(input));
+  PLIMSOLL_TRY(CheckGrants(input));
   PLIMSOLL_TRY_ASSIGN(draft.user, ResolveUser(input));
   PLIMSOLL_TRY_ASSIGN(draft.process, ResolveProcess(input));
   PLIMSOLL_TRY_ASSIGN(draft.volumes, CheckVolumes(input));
+  PLIMSOLL_TRY(CheckFiles(draft));
   PLIMSOLL_TRY(CheckFloor(input));
   PLIMSOLL_TRY(DecideLimits(draft));
   if (input.pass_mounts) {
@@ -187,15 +231,10 @@ Result<SandboxPlan> Build(const Input& input) {
   }
   PLIMSOLL_TRY(AddSteps(draft));
   draft.plan.bytes = draft.writer.Finish();
-  if (draft.plan.bytes.size() > init::kMaxPlanBytes) {
-    return Error{.kind = ErrorKind::kRequest,
-                 .what = "the plan takes " + std::to_string(draft.plan.bytes.size()) +
-                         " bytes, more than " + std::to_string(init::kMaxPlanBytes),
-                 .hint = "shorten the arguments or the environment"};
-  }
+  PLIMSOLL_TRY(CheckSize(draft));
   draft.plan.digest = crypto::Sha256HexOf(draft.plan.bytes);
   draft.plan.program_folder = input.store;
-  draft.plan.command = std::move(draft.process.arguments);
+  draft.plan.commands = std::move(draft.process.commands);
   return std::move(draft.plan);
 }
 

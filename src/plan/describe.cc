@@ -44,7 +44,7 @@ struct KindEntry {
   StepKind kind;
   std::string_view name;
 };
-constexpr std::array<KindEntry, 30> kKinds = {{
+constexpr std::array<KindEntry, 31> kKinds = {{
     {StepKind::kNamespaces, "namespaces"},
     {StepKind::kIdMap, "id-map"},
     {StepKind::kKeepCapabilities, "keep-capabilities"},
@@ -75,6 +75,7 @@ constexpr std::array<KindEntry, 30> kKinds = {{
     {StepKind::kLandlockRestrict, "landlock-restrict"},
     {StepKind::kCloseDescriptors, "close-descriptors"},
     {StepKind::kSeccomp, "seccomp"},
+    {StepKind::kArtifact, "artifact"},
 }};
 
 template <std::size_t N>
@@ -132,6 +133,10 @@ std::string DescribeExec(const StepView& step) {
                     Quote(step.text[0]) + " and environment";
   for (auto word = split; word != words.end(); ++word)
     out += " " + ShellQuote(*word);
+  if (step.number[2] != 0) {
+    out += ", with descriptors " + Number(step.number[2]) + " and " + Number(step.number[2] + 1) +
+           " as output";
+  }
   return out;
 }
 
@@ -220,6 +225,10 @@ std::string DescribeGuest(const StepView& step) {
     case StepKind::kSeccomp:
       return std::string("load the system call filter") +
              (step.number[0] != 0 ? ", with a listener" : "") + ": " + BlobSummary(step.blob);
+    case StepKind::kArtifact:
+      return "send " + Quote(step.text[0]) + " of " + Quote(step.text[1]) +
+             " to the runner over descriptor " + Number(step.number[1]) + ", at most " +
+             Number(step.number[0]) + " bytes";
     default:
       return DescribeExec(step);
   }
@@ -233,6 +242,8 @@ std::string_view PhaseName(Phase phase) {
       return "init";
     case Phase::kGuest:
       return "guest";
+    case Phase::kAfter:
+      return "after";
   }
   return "unknown";
 }
@@ -253,7 +264,7 @@ std::string_view KindName(StepKind kind) {
 
 std::string Describe(const StepView& step) {
   if (IsMount(step.kind)) return DescribeMount(step);
-  return step.phase == Phase::kGuest ? DescribeGuest(step) : DescribeOwnIdentity(step);
+  return step.phase >= Phase::kGuest ? DescribeGuest(step) : DescribeOwnIdentity(step);
 }
 
 std::string DumpText(const std::string& bytes) {

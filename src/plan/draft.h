@@ -20,9 +20,9 @@ struct GuestUser {
   std::string group;
 };
 
-// The guest's program: arguments, environment in order, and where it starts.
+// The guest's programs, their environment in order, and where they start.
 struct GuestProcess {
-  std::vector<std::string> arguments;
+  std::vector<Command> commands;
   std::vector<std::pair<std::string, std::string>> environment;
   std::string search_path;
   std::string workdir;
@@ -59,12 +59,21 @@ Result<std::vector<CheckedVolume>> CheckVolumes(const Input& input);  // volumes
 // Refuses a source (canonical) that opens what the input guards, through whatever mount or link.
 Result<void> RefuseGuarded(const Input& input, const std::string& source);  // guarded.cc
 Result<void> DecideLimits(Draft& draft);                                    // limits.cc
-void AddMounts(Draft& draft);                                               // mounts.cc
-void AddLimits(Draft& draft);                                               // limits.cc
-void AddLandlock(Draft& draft);                                             // landlock.cc
+Result<void> CheckFiles(const Draft& draft);                                // files.cc
+// Writes the request's files, and the folders above them, into the scratch. `made`: the paths of
+// the scratch that a mount point needs no more.
+void AddFiles(Draft& draft, std::vector<std::string>& made);  // files.cc
+void AddArtifacts(Draft& draft);                              // files.cc
+void AddMounts(Draft& draft);                                 // mounts.cc
+void AddLimits(Draft& draft);                                 // limits.cc
+void AddLandlock(Draft& draft);                               // landlock.cc
 
 // True when the root needs a layer over the image: for --writable-root, or for a mount point.
 bool NeedsOverlay(const Draft& draft);
+
+// Makes the folders of "PARENT/BELOW" in the scratch but for the last part, "PARENT" being there.
+void MakeFoldersAbove(Draft& draft, std::string parent, std::string_view below,
+                      std::vector<std::string>& made);  // mounts.cc
 
 // True when `path` is, or lies beneath, one of our own writable directories (/work, /tmp, /run,
 // /dev/shm).

@@ -105,20 +105,18 @@ void AddScratch(Draft& draft) {
   }
 }
 
-// Makes a mount point in the scratch: `base` is there, and every part of `below` ("a/b/c") is made
-// unless an earlier volume has made it; the last one is a file when the volume is one.
-void MakePoint(Draft& draft, std::string base, std::string_view below, bool is_directory,
+// Makes a mount point in the scratch, with the folders above it; the point itself is a file when
+// the volume is one. Nothing is made that an earlier volume or file has made.
+void MakePoint(Draft& draft, const std::string& base, std::string_view below, bool is_directory,
                std::vector<std::string>& made) {
-  const auto parts = Split(below, '/');
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    base += "/" + std::string(parts[i]);
-    if (std::find(made.begin(), made.end(), base) != made.end()) continue;
-    made.push_back(base);
-    if (i + 1 == parts.size() && !is_directory) {
-      WriteFile(draft, base, {});
-    } else {
-      MakeDirectory(draft, base, 0755);
-    }
+  MakeFoldersAbove(draft, base, below, made);
+  const std::string point = base + "/" + std::string(below);
+  if (std::find(made.begin(), made.end(), point) != made.end()) return;
+  made.push_back(point);
+  if (is_directory) {
+    MakeDirectory(draft, point, 0755);
+  } else {
+    WriteFile(draft, point, {});
   }
 }
 
@@ -199,8 +197,7 @@ void MakePointInScratch(Draft& draft, const CheckedVolume& volume, std::vector<s
   }
 }
 
-void AddVolumes(Draft& draft) {
-  std::vector<std::string> made;
+void AddVolumes(Draft& draft, std::vector<std::string>& made) {
   for (CheckedVolume& volume : draft.volumes) {
     MakePointInScratch(draft, volume, made);
     draft.plan.run_later.insert(draft.plan.run_later.end(), volume.run_later.begin(),
@@ -224,6 +221,17 @@ void AddVolumes(Draft& draft) {
 
 }  // namespace
 
+void MakeFoldersAbove(Draft& draft, std::string parent, std::string_view below,
+                      std::vector<std::string>& made) {
+  const auto parts = Split(below, '/');
+  for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+    parent += "/" + std::string(parts[i]);
+    if (std::find(made.begin(), made.end(), parent) != made.end()) continue;
+    made.push_back(parent);
+    MakeDirectory(draft, parent, 0755);
+  }
+}
+
 bool NeedsOverlay(const Draft& draft) {
   return draft.input.request.writable_root ||
          std::any_of(draft.volumes.begin(), draft.volumes.end(),
@@ -246,7 +254,9 @@ void AddMounts(Draft& draft) {
   AddDevices(draft);
   AddScratchDirectories(draft);
   AddAccounts(draft);
-  AddVolumes(draft);
+  std::vector<std::string> made;
+  AddFiles(draft, made);
+  AddVolumes(draft, made);
 }
 
 }  // namespace plimsoll::plan

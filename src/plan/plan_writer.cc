@@ -50,7 +50,8 @@ std::string PlanWriter::Finish() const {
   bytes.reserve(header.total_size);
   Append(bytes, &header, sizeof header);
   Append(bytes, steps_.data(), table_size);
-  return bytes + pool_;
+  bytes += pool_;
+  return bytes;
 }
 
 }  // namespace plimsoll::plan

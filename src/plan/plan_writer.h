@@ -28,6 +28,8 @@ class PlanWriter {
     pool_.reserve(8192);
   }
 
+  std::size_t StepCount() const { return steps_.size(); }
+
   // Appends a step; phases must not go back.
   void Add(const StepDraft& step);
 

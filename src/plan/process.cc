@@ -47,14 +47,18 @@ Environment MakeEnvironment(const Input& input, const std::string& workdir) {
   return environment.Take();
 }
 
+Error NulError(std::string_view where, const std::string& text) {
+  return {.kind = ErrorKind::kRequest,
+          .what = std::string(where) + Quote(text) + " has a NUL byte"};
+}
+
 // No text with a NUL can be an argument or a variable of a program.
 Result<void> RefuseNul(const GuestProcess& process) {
   const auto has_nul = [](const std::string& text) { return text.find('\0') != std::string::npos; };
-  const auto& arguments = process.arguments;
-  if (const auto bad = std::find_if(arguments.begin(), arguments.end(), has_nul);
-      bad != arguments.end()) {
-    return Error{.kind = ErrorKind::kRequest,
-                 .what = "argument " + Quote(*bad) + " has a NUL byte"};
+  for (const Command& command : process.commands) {
+    const auto& words = command.arguments;
+    const auto bad = std::find_if(words.begin(), words.end(), has_nul);
+    if (bad != words.end()) return NulError("argument ", *bad);
   }
   for (const auto& [name, value] : process.environment) {
     if (has_nul(name) || has_nul(value) || name.find('=') != std::string::npos) {
@@ -66,20 +70,30 @@ Result<void> RefuseNul(const GuestProcess& process) {
   return {};
 }
 
+// A shell command as the vector that runs it; a vector that is empty as the image's own.
+Result<Command> ResolveCommand(request::Step step, const oci::ImageConfig& config) {
+  if (!step.shell && step.arguments.empty()) {
+    step.arguments = config.entrypoint;
+    step.arguments.insert(step.arguments.end(), config.cmd.begin(), config.cmd.end());
+  }
+  if (!step.shell && step.arguments.empty()) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .what = "no command was given and the image names none",
+                 .hint = "plimsoll exec [FLAGS] [--] COMMAND [ARG...]"};
+  }
+  std::string text = request::CommandText(step);
+  if (step.shell) step.arguments = {"/bin/sh", "-c", *std::move(step.shell)};
+  return Command{.arguments = std::move(step.arguments), .text = std::move(text)};
+}
+
 }  // namespace
 
 Result<GuestProcess> ResolveProcess(const Input& input) {
   const oci::ImageConfig& config = input.rootfs.config;
   GuestProcess process;
-  process.arguments = input.request.command;
-  if (process.arguments.empty()) {
-    process.arguments = config.entrypoint;
-    process.arguments.insert(process.arguments.end(), config.cmd.begin(), config.cmd.end());
-  }
-  if (process.arguments.empty()) {
-    return Error{.kind = ErrorKind::kUsage,
-                 .what = "no command was given and the image names none",
-                 .hint = "plimsoll exec [FLAGS] [--] COMMAND [ARG...]"};
+  for (const request::Step& step : input.request.steps) {
+    PLIMSOLL_TRY_ASSIGN(Command command, ResolveCommand(step, config));
+    process.commands.push_back(std::move(command));
   }
   process.workdir = !input.request.workdir.empty() ? input.request.workdir
                     : !config.working_dir.empty()  ? config.working_dir

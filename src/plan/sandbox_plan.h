@@ -51,15 +51,24 @@ struct CgroupPlan {
   std::string cpu_max;
 };
 
+// A command of the guest, in the order in which they run.
+struct Command {
+  std::vector<std::string> arguments;
+  std::string text;  // request::CommandText
+};
+
 struct SandboxPlan {
-  std::string bytes;                  // init/wire.h
-  std::string digest;                 // lower-case hex SHA-256 of `bytes`
-  std::vector<sys::UniqueFd> passed;  // detached mounts for init, in the plan's order
+  std::string bytes;   // init/wire.h
+  std::string digest;  // lower-case hex SHA-256 of `bytes`
+  // Detached mounts for init, in the plan's order. Behind them init gets the output streams of the
+  // second command and of those behind it, and last the pipe of the artifacts, if there are any.
+  std::vector<sys::UniqueFd> passed;
   std::vector<Limit> limits;
   Supervision supervision;
   CgroupPlan cgroup;
-  std::string program_folder;        // of the host, for init where memfds may not be executed
-  std::vector<std::string> command;  // the argument vector of the guest
+  std::string program_folder;          // of the host, for init where memfds may not be executed
+  std::vector<Command> commands;       // at least one
+  std::vector<std::string> artifacts;  // paths below the project folder, in the plan's order
   // Of a learning run: where the listener of the guest's filter comes in, and the program whose
   // answers it is given. The socket's other end is the last of `passed`.
   sys::UniqueFd listener_route;

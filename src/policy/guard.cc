@@ -147,8 +147,8 @@ std::vector<Condition> Conditions() {
       {__NR_fcntl,
        {RefuseNumber(1, F_SETLEASE)},
        "leases, with which the owner of a file keeps everybody else from opening it"},
-      // Its uid is enough here too: with no processor time left process 1 ends, and the run with it,
-      // as if from outside.
+      // Its uid is enough here too: with no processor time left process 1 ends, and the run with
+      // it, as if from outside.
       {__NR_prlimit64,
        {RefuseNumber(0, 1)},
        "the limits of process 1, without which the sandbox ends"},

@@ -28,11 +28,13 @@ struct NamespaceFlag {
 
 // The flags of clone(2) that make namespaces. CLONE_NEWTIME is not among them: its bit belongs to
 // the exit signal there, and only unshare and clone3 take it.
-inline constexpr std::array kNamespaceFlags = {
-    NamespaceFlag{CLONE_NEWNS, "CLONE_NEWNS"},     NamespaceFlag{CLONE_NEWCGROUP, "CLONE_NEWCGROUP"},
-    NamespaceFlag{CLONE_NEWUTS, "CLONE_NEWUTS"},   NamespaceFlag{CLONE_NEWIPC, "CLONE_NEWIPC"},
-    NamespaceFlag{CLONE_NEWUSER, "CLONE_NEWUSER"}, NamespaceFlag{CLONE_NEWPID, "CLONE_NEWPID"},
-    NamespaceFlag{CLONE_NEWNET, "CLONE_NEWNET"}};
+inline constexpr std::array kNamespaceFlags = {NamespaceFlag{CLONE_NEWNS, "CLONE_NEWNS"},
+                                               NamespaceFlag{CLONE_NEWCGROUP, "CLONE_NEWCGROUP"},
+                                               NamespaceFlag{CLONE_NEWUTS, "CLONE_NEWUTS"},
+                                               NamespaceFlag{CLONE_NEWIPC, "CLONE_NEWIPC"},
+                                               NamespaceFlag{CLONE_NEWUSER, "CLONE_NEWUSER"},
+                                               NamespaceFlag{CLONE_NEWPID, "CLONE_NEWPID"},
+                                               NamespaceFlag{CLONE_NEWNET, "CLONE_NEWNET"}};
 
 Verdicts Guard();
 

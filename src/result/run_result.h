@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -16,13 +17,16 @@ enum class Ran { kYes, kNo, kUnknown };
 
 // Why the run ended, the first cause that came up.
 enum class Cause {
-  kExited,       // the guest's first process exited with exit_code
+  kExited,       // the first process of the last step that ran exited with exit_code
   kSignalled,    // it was ended by `signal`
   kTimedOut,     // --timeout or --cpu-time
   kOutOfMemory,  // the memory limit
-  kNotExecuted,  // the guest's program could not be executed: exit_code 126 or 127
+  kNotExecuted,  // a step's program could not be executed: exit_code 126 or 127
   kSetupFailed,  // plimsoll failed or refused: `error`
 };
+
+// What the run came to, as its record and its response say it; numbered as in the digest.
+enum class Outcome { kCompleted = 1, kSetupFailed = 2, kTimedOut = 3, kProtocolError = 4 };
 
 // One output stream of the guest.
 struct Stream {
@@ -32,6 +36,31 @@ struct Stream {
   bool truncated = false;   // more was written than was kept
   int lost_errno = 0;       // why it could not all be passed on to the caller; 0: it could, or the
                             // caller stopped reading
+};
+
+// One step that ran. A run ends with the first that fails, so of all but the last the exit code is
+// 0.
+struct Step {
+  std::string command;  // request::CommandText
+  int exit_code = 0;    // as an exit status, see exit_status.h; 126 and 127 too
+  int signal = 0;       // that ended its first process; 0: none
+  bool timed_out = false;
+  bool oom = false;
+  Stream out;
+  Stream err;
+};
+
+// A file that a run was asked for.
+struct Artifact {
+  std::string path;
+  std::string content;  // whole
+};
+
+// One that the run did not bring.
+struct MissingArtifact {
+  std::string path;
+  std::string reason;      // "No such file or directory (ENOENT)"
+  bool too_large = false;  // there, but larger than may be read
 };
 
 struct ResourceUse {
@@ -52,17 +81,27 @@ struct RefusedCall {
 struct RunResult {
   Cause cause = Cause::kSetupFailed;
   Ran ran = Ran::kNo;
-  int exit_code = 125;                 // as the caller's exit status, see cli/exit_status.h
-  int signal = 0;                      // that ended the guest's first process; 0: none
-  std::optional<Error> error;          // for kSetupFailed and kNotExecuted
-  std::string detail;                  // which limit ended the run, in a sentence; empty: none did
-  std::vector<std::string> run_later;  // on the host: what the guest made that tools may run
+  int exit_code = 125;              // of the last step that ran, see exit_status.h
+  int signal = 0;                   // that ended that step's first process; 0: none
+  std::optional<Error> error;       // for kSetupFailed and kNotExecuted
+  std::string detail;               // which step exceeded which limit; empty: none did
+  std::string limit_note;           // the same for people, with the limit's value
+  std::vector<Step> steps;          // those that ran, in order
+  std::vector<Artifact> artifacts;  // in the order of the request
+  std::vector<MissingArtifact> missing_artifacts;
+  std::vector<std::string> run_later;      // on the host: what the guest made that tools may run
   std::vector<RefusedCall> refused_calls;  // by number, then by arguments
   std::uint64_t refused_uncounted = 0;     // further calls, of which there were too many kinds
   std::vector<std::string> limits_hit;     // names of the limits that were seen reached
-  Stream out;
-  Stream err;
   ResourceUse usage;
 };
+
+Outcome OutcomeOf(const RunResult& result);
+// "completed", "setup_failed", "timed_out", "protocol_error".
+std::string_view OutcomeName(Outcome outcome);
+// `outcome_detail` of record and response: the error's message, else RunResult::detail.
+std::string OutcomeDetail(const RunResult& result);
+// True when an artifact that is there was left out for its size.
+bool ArtifactsTruncated(const RunResult& result);
 
 }  // namespace plimsoll::result

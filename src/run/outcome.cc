@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "launch/spawn.h"
+#include "result/exit_status.h"
 
 namespace plimsoll::run {
 namespace {
@@ -16,19 +17,48 @@ namespace {
 using result::Cause;
 using result::Ran;
 
-constexpr int kNotFound = 127;
-constexpr int kNotExecutable = 126;
+// Which command decides the run's end: the last that init spoke of; the first when it spoke of
+// none.
+std::size_t LastCommand(const Ending& ending) {
+  std::size_t last = 0;
+  for (std::size_t i = 0; i < ending.commands.size(); ++i) {
+    if (ending.commands[i].began || ending.commands[i].not_executed) last = i;
+  }
+  return last;
+}
 
-// "the timeout limit of 1000 ms ended the run"
-std::string LimitDetail(const Ending& ending, const plan::SandboxPlan& plan) {
+// True when the last command that init spoke of ended well, and init started no other behind it.
+bool IsCutShort(const Ending& ending) {
+  const std::size_t last = LastCommand(ending);
+  return last + 1 < ending.commands.size() && ending.commands[last].wait_status == 0;
+}
+
+bool Began(const Ending& ending) {
+  return ending.commands[0].began;
+}
+
+// "the timeout limit of 1000 ms ended the run", and what the record says of it.
+void SayWhichLimit(const Ending& ending, const plan::SandboxPlan& plan, result::RunResult& result) {
+  std::string_view budget = "memory";
   for (const plan::Limit& limit : plan.limits) {
     const bool is_time = limit.name == "timeout" || limit.name == "cpu-time";
     const bool fits = ending.stopped_for == Cause::kTimedOut ? is_time : limit.name == "memory";
     if (fits && std::find(ending.hit.begin(), ending.hit.end(), limit.name) != ending.hit.end()) {
-      return "the " + limit.name + " limit of " + limit.value + " ended the run";
+      result.limit_note = "the " + limit.name + " limit of " + limit.value + " ended the run";
+      if (is_time) budget = limit.name == "timeout" ? "time" : "processor time";
+      break;
     }
   }
-  return {};
+  result.detail =
+      Began(ending) ? "step " + std::to_string(LastCommand(ending) + 1) + " exceeded its " +
+                          std::string(budget) + " budget"
+                    : "the run exceeded its " + std::string(budget) + " budget before step 1 began";
+}
+
+// Errors of a run of several steps say which of them it was.
+Error InStep(Error error, const Ending& ending, std::size_t command) {
+  if (ending.commands.size() == 1) return error;
+  return std::move(error).In("step " + std::to_string(command + 1));
 }
 
 Error NotExecutedError(const init::Report& report, const std::string& command) {
@@ -50,7 +80,7 @@ Error NotExecutedError(const init::Report& report, const std::string& command) {
 // When process 1 had not reported yet, nobody knows whether the guest ran.
 void SandboxKilled(const Ending& ending, result::RunResult& result) {
   result.cause = Cause::kSignalled;
-  result.ran = ending.began ? Ran::kYes : Ran::kUnknown;
+  result.ran = Began(ending) ? Ran::kYes : Ran::kUnknown;
   result.signal = SIGKILL;
   result.error = Error{.kind = ErrorKind::kHost,
                        .what = "the sandbox was killed from outside before its command ended"};
@@ -60,31 +90,32 @@ void SandboxKilled(const Ending& ending, result::RunResult& result) {
                        .sys_errno = ending.thread_errno};
 }
 
-}  // namespace
-
-void DecideOutcome(const Ending& ending, const plan::SandboxPlan& plan, result::RunResult& result) {
-  result.ran = ending.began ? Ran::kYes : Ran::kNo;
+void DecideCause(const Ending& ending, const plan::SandboxPlan& plan, result::RunResult& result) {
+  const std::size_t last = LastCommand(ending);
+  const CommandEnding& command = ending.commands[last];
   if (ending.failed) {
+    const init::Report& failed = *ending.failed;
     result.cause = Cause::kSetupFailed;
-    result.error =
-        launch::StepError(plan, ending.failed->value, static_cast<int>(ending.failed->detail));
+    result.error = InStep(launch::StepError(plan, failed.value, static_cast<int>(failed.detail)),
+                          ending, Began(ending) ? failed.command : 0);
     return;
   }
-  if (ending.not_executed) {
-    const bool found = ending.not_executed->detail != 0 && ending.not_executed->value != ENOENT;
+  if (command.not_executed) {
+    const bool found = command.not_executed->detail != 0 && command.not_executed->value != ENOENT;
     result.cause = Cause::kNotExecuted;
-    result.exit_code = found ? kNotExecutable : kNotFound;
-    result.error = NotExecutedError(*ending.not_executed, plan.command[0]);
+    result.exit_code = found ? result::kNotExecutable : result::kNotFound;
+    result.error = InStep(NotExecutedError(*command.not_executed, plan.commands[last].arguments[0]),
+                          ending, last);
     return;
   }
-  const auto& status = ending.wait_status;
+  const auto& status = command.wait_status;
   if (status && WIFSIGNALED(*status)) result.signal = WTERMSIG(*status);
   result.limits_hit = ending.hit;
   if (ending.stopped_for) {
     result.cause = *ending.stopped_for;
-    result.detail = LimitDetail(ending, plan);
+    SayWhichLimit(ending, plan, result);
     if (!status) result.signal = SIGKILL;
-  } else if (!status || ending.thread_errno != 0) {
+  } else if (!status || ending.thread_errno != 0 || IsCutShort(ending)) {
     SandboxKilled(ending, result);
   } else if (result.signal != 0) {
     result.cause = Cause::kSignalled;
@@ -92,6 +123,30 @@ void DecideOutcome(const Ending& ending, const plan::SandboxPlan& plan, result::
     result.cause = Cause::kExited;
     result.exit_code = WEXITSTATUS(*status);
   }
+}
+
+// All but the last have exited with 0, or nothing would have followed them.
+void FillSteps(const Ending& ending, const plan::SandboxPlan& plan, result::RunResult& result) {
+  if (result.ran != Ran::kYes) return;
+  const std::size_t last = LastCommand(ending);
+  for (std::size_t i = 0; i <= last; ++i) {
+    result.steps.push_back({.command = plan.commands[i].text, .out = {}, .err = {}});
+  }
+  // Behind the last of them, which had ended well.
+  if (ending.failed || (IsCutShort(ending) && !ending.stopped_for)) return;
+  result::Step& step = result.steps.back();
+  step.exit_code = result::ExitStatus(result.cause, result.exit_code, result.signal);
+  step.signal = result.signal;
+  step.timed_out = result.cause == Cause::kTimedOut;
+  step.oom = result.cause == Cause::kOutOfMemory;
+}
+
+}  // namespace
+
+void DecideOutcome(const Ending& ending, const plan::SandboxPlan& plan, result::RunResult& result) {
+  result.ran = Began(ending) ? Ran::kYes : Ran::kNo;
+  DecideCause(ending, plan, result);
+  FillSteps(ending, plan, result);
 }
 
 }  // namespace plimsoll::run

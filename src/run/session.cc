@@ -14,6 +14,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@
 #include "run/outcome.h"
 #include "run/pump.h"
 #include "run/signals.h"
+#include "run/streams.h"
 #include "run/watchdog.h"
 #include "sys/file.h"
 
@@ -39,36 +41,6 @@ using result::Cause;
 // so one that only guards the default is rarer.
 constexpr std::chrono::milliseconds kWatchInterval{10};
 constexpr std::chrono::milliseconds kDefaultWatchInterval{100};
-
-// The guest's ends of its streams, and ours.
-struct Streams {
-  sys::UniqueFd guest_in;
-  sys::UniqueFd guest_out;
-  sys::UniqueFd guest_err;
-  sys::UniqueFd in;
-  sys::UniqueFd out;
-  sys::UniqueFd err;
-};
-
-// Always pipes or a /dev/null of our own: an inherited descriptor would let the guest open the
-// host's file anew through /proc/self/fd.
-Result<Streams> MakeStreams(bool interactive) {
-  Streams streams;
-  if (interactive) {
-    PLIMSOLL_TRY_ASSIGN(sys::Pipe in, sys::MakePipe());
-    streams.guest_in = std::move(in.read);
-    streams.in = std::move(in.write);
-  } else {
-    PLIMSOLL_TRY_ASSIGN(streams.guest_in, sys::Open("/dev/null", O_RDONLY));
-  }
-  PLIMSOLL_TRY_ASSIGN(sys::Pipe out, sys::MakePipe());
-  streams.guest_out = std::move(out.write);
-  streams.out = std::move(out.read);
-  PLIMSOLL_TRY_ASSIGN(sys::Pipe err, sys::MakePipe());
-  streams.guest_err = std::move(err.write);
-  streams.err = std::move(err.read);
-  return streams;
-}
 
 std::uint64_t Milliseconds(const timeval& time) {
   return static_cast<std::uint64_t>(time.tv_sec) * 1000 +
@@ -84,13 +56,16 @@ class Session {
         sandbox_(std::move(sandbox)),
         cgroup_(cgroup),
         signals_(std::move(signals)),
-        out_(std::move(streams.out), options.forward_output ? STDOUT_FILENO : -1,
-             options.output_limit, sandbox_.init.pidfd.Get()),
-        err_(std::move(streams.err), options.forward_output ? STDERR_FILENO : -1,
-             options.output_limit, sandbox_.init.pidfd.Get()),
+        artifacts_(std::move(streams.artifacts), plan.artifacts, options.artifacts),
         watchdog_(sandbox_.init.pid, plan.supervision.scratch_path),
         started_(Clock::now()) {
     const plan::Supervision& watched = plan.supervision;
+    ending_.commands.resize(plan.commands.size());
+    for (std::size_t i = 0; i < streams.output.size(); ++i) {
+      const int forward_fd = i % 2 == 0 ? STDOUT_FILENO : STDERR_FILENO;
+      pumps_.emplace_back(std::move(streams.output[i]), options.forward_output ? forward_fd : -1,
+                          options.output_limit, sandbox_.init.pidfd.Get());
+    }
     if (watched.timeout) stop_at_ = started_ + *watched.timeout;
     if (watched.cpu_time || watched.memory_asked) watch_interval_ = kWatchInterval;
     if (watched.cpu_time || watched.memory_bytes) look_at_ = started_ + watch_interval_;
@@ -120,19 +95,20 @@ class Session {
   }
 
   void WaitForEvent() {
-    std::array<struct pollfd, 4> events = {{{sandbox_.init.pidfd.Get(), POLLIN, 0},
-                                            {signals_.Get(), POLLIN, 0},
-                                            {out_.PollFd(), POLLIN, 0},
-                                            {err_.PollFd(), POLLIN, 0}}};
+    events_.assign({{sandbox_.init.pidfd.Get(), POLLIN, 0}, {signals_.Get(), POLLIN, 0}});
+    for (const OutputPump& pump : pumps_)
+      events_.push_back({pump.PollFd(), POLLIN, 0});
+    if (artifacts_.PollFd() >= 0) events_.push_back({artifacts_.PollFd(), POLLIN, 0});
     const auto wait = TimeToNextDeadline();
-    if (::ppoll(events.data(), events.size(), wait ? &*wait : nullptr, nullptr) < 0) {
+    if (::ppoll(events_.data(), events_.size(), wait ? &*wait : nullptr, nullptr) < 0) {
       if (errno != EINTR) Abandon();
       return;
     }
-    out_.Notice(events[2].revents);
-    err_.Notice(events[3].revents);
-    if (events[1].revents != 0) ForwardSignals();
-    ended_ = events[0].revents != 0;
+    for (std::size_t i = 0; i < pumps_.size(); ++i)
+      pumps_[i].Notice(events_[2 + i].revents);
+    if (events_.size() > 2 + pumps_.size() && events_.back().revents != 0) artifacts_.Read();
+    if (events_[1].revents != 0) ForwardSignals();
+    ended_ = events_[0].revents != 0;
     if (!ended_) CheckDeadlines();
   }
 
@@ -214,19 +190,21 @@ class Session {
     init::Report report = {};
     while (::read(sandbox_.report.Get(), &report, sizeof report) ==
            static_cast<ssize_t>(sizeof report)) {
+      if (report.command >= ending_.commands.size()) continue;
+      CommandEnding& command = ending_.commands[report.command];
       switch (report.kind) {
         case init::ReportKind::kStepFailed:
           ending_.failed = report;
           break;
         case init::ReportKind::kNotExecuted:
-          ending_.not_executed = report;
+          command.not_executed = report;
           break;
         case init::ReportKind::kStarted:
-          ending_.began = true;
+          command.began = true;
           break;
         case init::ReportKind::kExited:
-          ending_.began = true;
-          ending_.wait_status = static_cast<int>(report.value);
+          command.began = true;
+          command.wait_status = static_cast<int>(report.value);
           if ((report.flags & init::kScratchFull) != 0) Hit("tmpfs-size");
           peak_memory_bytes_ = std::max(peak_memory_bytes_, std::uint64_t{report.detail} * 1024);
           break;
@@ -243,8 +221,9 @@ class Session {
     // Sockets of the guest that hold each other in their queues outlive it, with files and memory,
     // until the kernel looks for such, as it does when any unix socket is closed.
     sys::UniqueFd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)).Reset();
-    result.out = out_.Finish();
-    result.err = err_.Finish();
+    std::vector<result::Stream> streams;
+    for (OutputPump& pump : pumps_)
+      streams.push_back(pump.Finish());
     result.usage.wall_ms = static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - started_).count());
     // What the end of process 1 killed was not waited for, so its time is in no one's usage.
@@ -256,6 +235,12 @@ class Session {
     LookForRunLater(result);
     if (learner_) learner_->Finish(result);
     DecideOutcome(ending_, plan_, result);
+    // A run that never began has nothing to bring.
+    if (result.ran != result::Ran::kNo) artifacts_.Finish(result);
+    for (std::size_t i = 0; i < result.steps.size(); ++i) {
+      result.steps[i].out = std::move(streams[2 * i]);
+      result.steps[i].err = std::move(streams[2 * i + 1]);
+    }
     return result;
   }
 
@@ -283,8 +268,9 @@ class Session {
   launch::Sandbox sandbox_;
   const launch::RunCgroup* cgroup_;  // not owned; null: none
   sys::UniqueFd signals_;
-  OutputPump out_;
-  OutputPump err_;
+  std::deque<OutputPump> pumps_;  // as Streams::output; their threads hold their addresses
+  ArtifactIntake artifacts_;
+  std::vector<struct pollfd> events_;
   Watchdog watchdog_;
   std::optional<Learner> learner_;
   Clock::time_point started_;
@@ -316,20 +302,13 @@ result::RunResult Execute(const plan::SandboxPlan& plan, const Options& options)
   }
   auto signals = TakeSignals();
   if (!signals) return Refused(std::move(signals).error());
-  auto streams = MakeStreams(options.interactive);
+  auto streams = MakeStreams(plan.commands.size(), options.interactive, !plan.artifacts.empty());
   if (!streams) return Refused(std::move(streams).error());
-  auto sandbox = launch::Spawn(plan,
-                               {.in = streams->guest_in.Get(),
-                                .out = streams->guest_out.Get(),
-                                .err = streams->guest_err.Get()},
-                               cgroup ? cgroup->Fd() : -1);
+  auto sandbox = launch::Spawn(plan, streams->ForGuest(), cgroup ? cgroup->Fd() : -1);
   if (!sandbox) return Refused(std::move(sandbox).error());
   // Only now: the child of an undumpable process could not have written its id maps.
   (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);  // cannot fail with 0
-  streams->guest_in.Reset();
-  streams->guest_out.Reset();
-  streams->guest_err.Reset();
-  // On the heap: the pumps' threads hold its address.
+  streams->CloseGuest();
   return std::make_unique<Session>(plan, *std::move(sandbox), cgroup ? &*cgroup : nullptr,
                                    *std::move(signals), *std::move(streams), options)
       ->Run();

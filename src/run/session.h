@@ -5,6 +5,7 @@
 
 #include "plan/sandbox_plan.h"
 #include "result/run_result.h"
+#include "run/artifacts.h"
 
 namespace plimsoll::run {
 
@@ -12,6 +13,7 @@ struct Options {
   bool forward_output = true;      // the guest's streams go to our 1 and 2 as they come
   bool interactive = false;        // our standard input reaches the guest
   std::uint64_t output_limit = 0;  // bytes of each stream kept in the result
+  ArtifactLimits artifacts = {};   // of what is kept in the result
 };
 
 // Starts the plan's sandbox and waits for its end: forwards signals that this process gets, ends

@@ -211,6 +211,61 @@ TEST_P(FaultInjection, EveryFailedCallOfTheSetUpIs125AndNamesItsStep) {
   }
 }
 
+// A request of two steps: what is done between them fails once, and nothing follows that might not
+// have the same wall.
+class FaultBetweenSteps : public PlimsollTest {
+ protected:
+  FaultBetweenSteps() {
+    EXPECT_EQ(RunScript("true").status, 0);  // makes the store
+    Folder().WriteFile("request.json",
+                       R"({"protocol":2,"project":{"steps":["echo one","echo two"]}})");
+  }
+
+  Watched RunWithFault(int call) const {
+    return RunWatched(Plimsoll({"run", Folder() / "request.json"}),
+                      {.caller = Caller::kBetween, .call = call, .error = kInjected});
+  }
+
+  // The kind in "step 2: sandbox step 60 of 73 (landlock-ruleset), ..."; empty for other messages.
+  static std::string KindNamed(const std::string& message) {
+    if (!message.starts_with("step 2: sandbox step ")) return {};
+    const std::size_t open = message.find('(');
+    return message.substr(open + 1, message.find(')') - open - 1);
+  }
+};
+
+TEST_F(FaultBetweenSteps, EndsTheRunNamesItsStepAndNeverDeniesTheFirst) {
+  std::set<std::string> named;
+  for (int call = 1;; ++call) {
+    const Watched run = RunWithFault(call);
+    if (!run.hit) break;
+    const std::string where =
+        "call " + std::to_string(call) + ", number " + std::to_string(run.hit->number);
+    const auto answer = ParseAnswer(run.outcome);
+    EXPECT_NE(At(answer, "/ran"), "no") << where;
+    const std::string second = At(answer, "/project/steps/1/stdout/text");
+    if (run.outcome.status == 0) {
+      EXPECT_EQ(second, "two\n") << where;
+      EXPECT_EQ(At(answer, "/project/outcome_detail"), "") << where;
+      continue;
+    }
+    EXPECT_TRUE(second.empty() || second == "missing" || run.outcome.status == kKilled)
+        << where << ": " << second;
+    EXPECT_TRUE(run.outcome.status == kSetupFailed || run.outcome.status == kNotExecutable ||
+                run.outcome.status == kKilled)
+        << where << ": " << run.outcome.status;
+    named.insert(KindNamed(At(answer, "/refusal/message")));
+    if (run.outcome.status != kSetupFailed) continue;
+    EXPECT_EQ(At(answer, "/project/outcome"), "setup_failed") << where;
+    EXPECT_EQ(At(answer, "/project/steps"), "1") << where;
+    EXPECT_EQ(At(answer, "/project/steps/0/stdout/text"), "one\n") << where;
+  }
+  for (const char* kind : {"new-session", "working-directory", "landlock-ruleset", "landlock-rule",
+                           "landlock-restrict", "close-descriptors", "seccomp", "exec"}) {
+    EXPECT_EQ(named.count(kind), 1U) << kind;
+  }
+}
+
 TEST_P(FaultInjection, RunnerKilledAtAnyCallOfTheSetUpLeavesNothingAndTheGuestNeverStarts) {
   for (int call = 1;; ++call) {
     const Watched run =

@@ -191,7 +191,7 @@ TEST_F(Flags, TheResponseNamesPlanPolicyAndImage) {
   EXPECT_EQ(At(answer, "/confinement/program").substr(0, 7), "sha256:");
   EXPECT_EQ(At(answer, "/policy").substr(0, 15), "seccomp:sha256:");
   EXPECT_EQ(At(answer, "/environment").substr(0, 17), "oci-image:sha256:");
-  EXPECT_EQ(At(answer, "/project/steps/0/command"), "sh -c true");
+  EXPECT_EQ(At(answer, "/project/steps/0/command"), "'sh' '-c' 'true'");
 }
 
 TEST_F(Flags, OfPlanAreThoseOfExecAndRunNothing) {

@@ -92,7 +92,7 @@ TEST_F(ImageRun, PythonBeyondTheMemoryLimitIsEndedWithTheReason) {
   const auto answer = ParseAnswer(outcome);
   EXPECT_EQ(outcome.status, 137);
   EXPECT_EQ(At(answer, "/project/steps/0/oom"), "true");
-  EXPECT_NE(At(answer, "/project/outcome_detail").find("memory limit"), std::string::npos);
+  EXPECT_NE(At(answer, "/project/outcome_detail").find("memory budget"), std::string::npos);
 }
 
 TEST_F(ImageRun, PythonCannotReachAnyNetwork) {
@@ -145,7 +145,7 @@ TEST_F(ImageRun, NodeWorksInLittleMemory) {
 
 TEST_F(ImageRun, AnImageWithoutACommandRunsItsOwn) {
   const Outcome outcome = RunImage("python", {"--json"}, {});
-  EXPECT_EQ(At(ParseAnswer(outcome), "/project/steps/0/command"), "python3");
+  EXPECT_EQ(At(ParseAnswer(outcome), "/project/steps/0/command"), "'python3'");
   EXPECT_EQ(outcome.status, 0);
 }
 

@@ -26,7 +26,7 @@ TEST_F(Limits, OnMemoryEndTheRunAndSayWhich) {
   EXPECT_EQ(At(answer, "/project/steps/0/oom"), "true");
   EXPECT_EQ(At(answer, "/project/steps/0/timed_out"), "false");
   EXPECT_EQ(LimitMember(answer, "memory", "hit"), "true");
-  EXPECT_NE(At(answer, "/project/outcome_detail").find("memory limit"), std::string::npos)
+  EXPECT_NE(At(answer, "/project/outcome_detail").find("memory budget"), std::string::npos)
       << At(answer, "/project/outcome_detail");
 }
 

@@ -155,27 +155,35 @@ class Supervisor {
     seccomp_notif_resp response = {};
     response.id = request.id;
     response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-    if (Counts(task, request.data.nr) && ++count_ == fault_.call) {
+    if (Counts(thread, task, request.data.nr) && ++count_ == fault_.call) {
       Strike(task, request.data, response);
     }
     if (request.data.nr == SYS_prctl && request.data.args[0] == PR_SET_PDEATHSIG) {
       task.dies_with_parent = response.error == 0;
     }
-    if (request.data.nr == SYS_execve && task.inner_pid > 1 && guest_ == 0) guest_ = thread;
+    if (request.data.nr == SYS_execve && task.inner_pid > 1 && IsInits(thread) &&
+        (guests_.empty() || guests_.back() != thread)) {
+      guests_.push_back(thread);
+    }
     (void)::ioctl(listener_.Get(), SECCOMP_IOCTL_NOTIF_SEND, &response);  // it may have been killed
   }
 
-  // What is known before the call is answered. The guest's process has init's name until its execve
-  // has worked.
+  // What is known before the call is answered.
   void Note(const Task& task) {
     sandbox_seen_ = sandbox_seen_ || task.in_sandbox;
-    if (!task.in_sandbox || guest_started_ || guest_ == 0) return;
-    std::ifstream file("/proc/" + std::to_string(guest_) + "/comm");
-    std::string name;
-    guest_started_ = (file >> name) && name != "plimsoll-init";
+    if (!task.in_sandbox) return;
+    guest_started_ = guest_started_ || (!guests_.empty() && !IsInits(guests_[0]));
+    second_started_ = second_started_ || (guests_.size() > 1 && !IsInits(guests_[1]));
   }
 
-  bool Counts(const Task& task, int number) {
+  // Whether it is init, or a guest's process, which has init's name until its execve has worked.
+  static bool IsInits(pid_t thread) {
+    std::ifstream file("/proc/" + std::to_string(thread) + "/comm");
+    std::string name;
+    return !(file >> name) || name == "plimsoll-init";
+  }
+
+  bool Counts(pid_t thread, const Task& task, int number) {
     // A pipe that stays open keeps its reader waiting, and no close(2) that fails leaves it open.
     if (number == SYS_close && !task.in_sandbox && fault_.kind == FaultKind::kFail) return false;
     switch (fault_.caller) {
@@ -188,6 +196,8 @@ class Supervisor {
         return task.in_sandbox && !guest_started_;
       case Caller::kInit:
         return task.in_sandbox && guest_started_ && task.inner_pid == 1;
+      case Caller::kBetween:
+        return task.in_sandbox && guest_started_ && !second_started_ && IsInits(thread);
     }
     return false;
   }
@@ -230,8 +240,9 @@ class Supervisor {
   Fault fault_;
   std::map<pid_t, Task> tasks_;
   int count_ = 0;
-  pid_t guest_ = 0;  // the guest's process, once it has tried to execute its program
+  std::vector<pid_t> guests_;  // the guests' processes, once they tried to execute their programs
   bool guest_started_ = false;
+  bool second_started_ = false;
   bool main_begun_ = false;
   bool sandbox_seen_ = false;
   bool stuck_ = false;

@@ -15,10 +15,12 @@ namespace plimsoll::testing_support {
 
 // Whose calls count.
 enum class Caller {
-  kRunner,  // the first process, from the beginning of its main function on; close(2) never fails
-  kWorker,  // the process that a runner of root's leaves the work to
-  kSetUp,   // the sandbox before the guest's program: the cloned child, init, the guest's process
-  kInit,    // init from the start of the guest's program on
+  kRunner,   // the first process, from the beginning of its main function on; close(2) never fails
+  kWorker,   // the process that a runner of root's leaves the work to
+  kSetUp,    // the sandbox before the guest's program: the cloned child, init, the guest's process
+  kInit,     // init from the start of the guest's program on
+  kBetween,  // init and the second guest's process, from the start of the first guest's program to
+             // that of the second's
 };
 
 enum class FaultKind {

@@ -16,7 +16,9 @@ request::RunRequest Parse(const std::vector<std::string>& words) {
 TEST(ParseExec, WithoutFlagsLeavesTheDefaults) {
   const auto request = Parse({"true"});
   EXPECT_EQ(request.image, "");
-  EXPECT_EQ(request.command, std::vector<std::string>{"true"});
+  ASSERT_EQ(request.steps.size(), 1U);
+  EXPECT_EQ(request.steps[0].shell, std::nullopt);
+  EXPECT_EQ(request.steps[0].arguments, std::vector<std::string>{"true"});
   EXPECT_EQ(request.limits.timeout, std::nullopt);
   EXPECT_EQ(request.limits.kill_after, 2000ms);
   EXPECT_EQ(request.limits.memory_bytes, std::nullopt);

@@ -15,7 +15,6 @@ using result::Ran;
 plan::SandboxPlan SamplePlan() {
   plan::SandboxPlan plan;
   plan.digest = "ab12";
-  plan.command = {"sh", "-c", "echo hi"};
   plan.limits = {{.name = "pids", .value = "9", .mechanism = "rlimit", .asked = true}};
   return plan;
 }
@@ -25,8 +24,10 @@ result::RunResult SampleResult() {
   result.cause = Cause::kExited;
   result.ran = Ran::kYes;
   result.exit_code = 3;
-  result.out = {.kept = "hi\n", .bytes = 3, .sha256 = "aa", .truncated = false};
-  result.err = {.kept = "\xff", .bytes = 9, .sha256 = "bb", .truncated = true};
+  result.steps = {{.command = "'sh' '-c' 'echo hi'",
+                   .exit_code = 3,
+                   .out = {.kept = "hi\n", .bytes = 3, .sha256 = "aa", .truncated = false},
+                   .err = {.kept = "\xff", .bytes = 9, .sha256 = "bb", .truncated = true}}};
   result.usage = {.wall_ms = 5, .cpu_ms = 4, .peak_memory_bytes = 4096};
   result.limits_hit = {"pids"};
   return result;
@@ -41,13 +42,30 @@ TEST(RunResponse, OfARunIsTheWholeDocumentInAFixedOrder) {
       R"({"protocol":2,"sandbox":"native","isolation":"container","environment":"","software_identity":"",)"
       R"("policy":"","trace_id":"t","duration_ms":5,"origin":"guest","ran":"yes","refusal":null,)"
       R"("project":{"outcome":"completed","outcome_detail":"","artifacts_truncated":false,"steps":[)"
-      R"({"command":"sh -c 'echo hi'","exit_code":3,"signal":0,"timed_out":false,"oom":false,)"
+      R"({"command":"'sh' '-c' 'echo hi'","exit_code":3,"signal":0,"timed_out":false,"oom":false,)"
       R"("stdout":{"text":"hi\n","bytes":3,"sha256":"aa","truncated":false},)"
-      R"("stderr":{"base64":"/w==","bytes":9,"sha256":"bb","truncated":true}}],"artifacts":[]},)"
+      R"("stderr":{"base64":"/w==","bytes":9,"sha256":"bb","truncated":true}}],"artifacts":[],"artifacts_missing":[]},)"
       R"("limits":[{"name":"pids","value":"9","mechanism":"rlimit","hit":true}],)"
       R"("usage":{"cpu_ms":4,"peak_memory_bytes":4096,"wall_ms":5},)"
       R"("confinement":{"plan":"sha256:ab12","program":""}})"
       "\n");
+}
+
+TEST(RunResponse, HoldsArtifactsAsTextOrBase64AndSaysWhichAreMissing) {
+  result::RunResult result = SampleResult();
+  result.artifacts = {{.path = "a", .content = "hi"}, {.path = "b", .content = "\xff"}};
+  result.missing_artifacts = {{.path = "c", .reason = "it is large", .too_large = true}};
+  const std::string response = RunResponse({}, result);
+  EXPECT_NE(response.find(R"("artifacts_truncated":true)"), std::string::npos) << response;
+  EXPECT_NE(
+      response.find(
+          R"("artifacts":[{"path":"a","bytes":2,"sha256":)"
+          R"("8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4","text":"hi"},)"
+          R"({"path":"b","bytes":1,"sha256":)"
+          R"("a8100ae6aa1940d0b663bb31cd466142ebbdbd5187131b92d93818987832eb89","base64":"/w=="}],)"
+          R"("artifacts_missing":[{"path":"c","reason":"it is large"}])"),
+      std::string::npos)
+      << response;
 }
 
 TEST(RunResponse, OfARefusalNamesReasonAndHintAndHasNoStep) {
@@ -77,34 +95,38 @@ TEST(RefusalResponse, IsTheRefusalOfARunAndNothingElse) {
 struct Row {
   const char* name;
   Cause cause;
-  int signal;
   const char* outcome;
   const char* origin;
-  std::uint64_t exit_code;
 };
 
 TEST(RunResponse, TellsEachCauseApart) {
   const std::vector<Row> rows = {
-      {"signal", Cause::kSignalled, 9, "completed", "guest", 137},
-      {"time limit", Cause::kTimedOut, 15, "timed_out", "runner", 124},
-      {"memory limit", Cause::kOutOfMemory, 9, "completed", "runner", 137},
+      {"signal", Cause::kSignalled, "completed", "guest"},
+      {"time limit", Cause::kTimedOut, "timed_out", "runner"},
+      {"memory limit", Cause::kOutOfMemory, "completed", "runner"},
+      {"a later step that cannot be executed", Cause::kNotExecuted, "completed", "runner"},
+      {"a later step that cannot be set up", Cause::kSetupFailed, "setup_failed", "runner"},
   };
-  const plan::SandboxPlan plan = SamplePlan();
   for (const Row& row : rows) {
     result::RunResult result = SampleResult();
     result.cause = row.cause;
-    result.signal = row.signal;
-    const auto document = json::Parse(RunResponse({.plan = &plan}, result), "response");
+    const auto document = json::Parse(RunResponse({}, result), "response");
     ASSERT_TRUE(document.has_value()) << row.name;
     const json::Value root = document->Root();
-    const json::Value project = *root.Member("project");
-    const json::Value step = (*project.Member("steps")->Array())[0];
     EXPECT_EQ(*root.Member("origin")->String(), row.origin) << row.name;
-    EXPECT_EQ(*project.Member("outcome")->String(), row.outcome) << row.name;
-    EXPECT_EQ(*step.Member("exit_code")->Uint(), row.exit_code) << row.name;
-    EXPECT_EQ(*step.Member("timed_out")->Bool(), row.cause == Cause::kTimedOut) << row.name;
-    EXPECT_EQ(*step.Member("oom")->Bool(), row.cause == Cause::kOutOfMemory) << row.name;
+    EXPECT_EQ(*root.Member("project")->Member("outcome")->String(), row.outcome) << row.name;
   }
+}
+
+TEST(RunResponse, OfARunThatNeverBeganIsAFailedSetUpWhateverEndedIt) {
+  result::RunResult result;
+  result.cause = Cause::kTimedOut;
+  result.detail = "the run exceeded its time budget before step 1 began";
+  const auto document = json::Parse(RunResponse({}, result), "response");
+  ASSERT_TRUE(document.has_value());
+  const json::Value project = *document->Root().Member("project");
+  EXPECT_EQ(*project.Member("outcome")->String(), "setup_failed");
+  EXPECT_EQ(*project.Member("outcome_detail")->String(), result.detail);
 }
 
 TEST(RunResponse, OfACommandThatCouldNotBeRunHasNoRefusal) {

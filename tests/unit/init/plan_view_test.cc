@@ -136,7 +136,7 @@ TEST(PlanView, RefusesTextsAndBlobsOutsideThePool) {
 TEST(PlanView, RefusesPhasesThatGoBackOrDoNotExist) {
   EXPECT_FALSE(Parses(WithStep(2, [](Step& step) { step.phase = Phase::kLaunch; })));
   EXPECT_FALSE(Parses(WithStep(0, [](Step& step) { step.phase = Phase::kGuest; })));
-  EXPECT_FALSE(Parses(WithStep(2, [](Step& step) { step.phase = static_cast<Phase>(3); })));
+  EXPECT_FALSE(Parses(WithStep(2, [](Step& step) { step.phase = static_cast<Phase>(4); })));
 }
 
 TEST(PlanView, RefusesReservedBits) {

@@ -39,7 +39,7 @@ class BuildPlan : public ::testing::Test {
              .memory_bytes = std::uint64_t{8} << 30U,
              .descriptor_limit = 4096,
              .cgroup = {}};
-    request_.command = {"true"};
+    request_.steps = {{.shell = {}, .arguments = {"true"}}};
   }
 
   Result<SandboxPlan> Build() {

@@ -88,20 +88,39 @@ TEST_F(GoldenPlan, OfADelegatedGroup) {
 }
 
 TEST_F(GoldenPlan, OfArgumentsAndVariablesThatNeedQuotes) {
-  request_.command = {"sh", "-c", "echo \"it's\"", ""};
+  SetCommand({"sh", "-c", "echo \"it's\"", ""});
   request_.environment = {{"A", "two words"}, {"PATH", "/bin"}, {"A", "later"}};
   request_.workdir = "/tmp";
   ExpectGolden("quoting");
 }
 
 TEST_F(GoldenPlan, OfAnImageWithItsOwnDefaults) {
-  request_.command = {};
+  SetCommand({});
   rootfs_.config.entrypoint = {"/entry"};
   rootfs_.config.cmd = {"run"};
   rootfs_.config.env = {{"HOME", "/home/app"}, {"PATH", "/app:/bin"}};
   rootfs_.config.user = "daemon:staff";
   rootfs_.config.working_dir = "/usr";
   ExpectGolden("image_defaults");
+}
+
+TEST_F(GoldenPlan, OfTwoSteps) {
+  dir_.MakeDirectory("data");
+  AddVolume(dir_ / "data", "/opt/tool");
+  request_.steps = {{.shell = "echo 'one' | cat"}, {.shell = {}, .arguments = {"two", "words"}}};
+  ExpectGolden("two_steps");
+}
+
+TEST_F(GoldenPlan, OfFilesAndArtifacts) {
+  dir_.MakeDirectory("data");
+  AddVolume(dir_ / "data", "/work/src/data");
+  request_.steps = {{.shell = "one"}, {.shell = "two"}};
+  request_.files = {{.path = "main.sh", .content = "echo hi\n", .mode = 0755},
+                    {.path = "src/a.txt", .content = std::string("\0\xff", 2)},
+                    {.path = "src/b/c.txt", .content = ""}};
+  request_.artifacts = {{.path = "out.txt", .destination = {}},
+                        {.path = "src/data/x", .destination = {}}};
+  ExpectGolden("files_and_artifacts");
 }
 
 TEST_F(GoldenPlan, OfAnOldHost) {

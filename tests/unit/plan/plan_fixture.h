@@ -8,6 +8,7 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "plan/build.h"
 #include "support/temp_dir.h"
@@ -28,7 +29,7 @@ class PlanTest : public ::testing::Test {
     dir_.WriteFile("tree/etc/hosts", "");
     rootfs_.tree = *sys::Open(dir_ / "tree", O_PATH | O_DIRECTORY);
     rootfs_.tree_path = "/store/trees/aa/rootfs";
-    request_.command = {"true"};
+    SetCommand({"true"});
     host_.uid = 1001;
     host_.gid = 1002;
     host_.kernel_major = 6;
@@ -38,6 +39,11 @@ class PlanTest : public ::testing::Test {
     host_.last_capability = 40;
     host_.memory_bytes = std::uint64_t{8} << 30U;
     host_.descriptor_limit = 1U << 20U;
+  }
+
+  // The request is for this one command; an empty one is the image's own.
+  void SetCommand(std::vector<std::string> arguments) {
+    request_.steps = {{.shell = {}, .arguments = std::move(arguments)}};
   }
 
   Result<SandboxPlan> BuildPlan() const {

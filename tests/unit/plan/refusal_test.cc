@@ -124,14 +124,16 @@ TEST_F(Refused, IsAWritableRootOnAKernelThatCannotMakeIt) {
 }
 
 TEST_F(Refused, IsARequestWithoutACommand) {
-  request_.command = {};
+  SetCommand({});
   EXPECT_EQ(Refusal().kind, ErrorKind::kUsage);
 }
 
 TEST_F(Refused, IsANulByteInAnArgumentOrAVariable) {
-  request_.command = {"echo", std::string("a\0b", 3)};
+  SetCommand({"echo", std::string("a\0b", 3)});
   EXPECT_EQ(Refusal().what, "argument 'a\\x00b' has a NUL byte");
-  request_.command = {"echo"};
+  request_.steps = {{.shell = std::string("a\0b", 3)}};
+  EXPECT_EQ(Refusal().what, "argument 'a\\x00b' has a NUL byte");
+  SetCommand({"echo"});
   request_.environment = {{"A", std::string("\0", 1)}};
   EXPECT_EQ(Refusal().kind, ErrorKind::kRequest);
 }
@@ -154,6 +156,77 @@ TEST_F(Refused, AreUsersThatTheImageDoesNotName) {
 TEST_F(Refused, IsARelativeWorkingDirectory) {
   request_.workdir = "x";
   EXPECT_EQ(Refusal().what, "--workdir 'x' is not an absolute path");
+}
+
+TEST_F(Refused, IsCountingRefusedCallsInSeveralSteps) {
+  request_.steps = {{.shell = "one"}, {.shell = "two"}};
+  request_.seccomp_log = true;
+  const Error error = Refusal();
+  EXPECT_EQ(error.kind, ErrorKind::kUnsupported);
+  EXPECT_EQ(error.what, "refused calls are counted in a run of one step only");
+}
+
+TEST_F(Refused, IsAGrantAsLongAsThereIsNoBroker) {
+  request_.grant_profile = {"openai"};
+  const Error error = Refusal();
+  EXPECT_EQ(error.kind, ErrorKind::kUnsupported);
+  EXPECT_EQ(error.what,
+            "grant profile 'openai': this version has no broker, so no run can be granted an API");
+}
+
+TEST_F(Refused, IsAFileInTheWayOfAVolume) {
+  dir_.MakeDirectory("data");
+  struct Row {
+    std::string target;
+    std::string file;
+  };
+  for (const Row& row :
+       {Row{"/work", "a"}, Row{"/work/a", "a"}, Row{"/work/a", "a/b"}, Row{"/work/a/b", "a"}}) {
+    request_.volumes.clear();
+    AddVolume(dir_ / "data", row.target);
+    request_.files = {{.path = row.file, .content = ""}};
+    const Error error = Refusal();
+    EXPECT_EQ(error.kind, ErrorKind::kRequest);
+    EXPECT_EQ(error.what, "the file '" + row.file + "' would lie at '/work/" + row.file +
+                              "', in the way of the volume on '" + row.target + "'");
+  }
+}
+
+TEST_F(Refused, IsAFileThatIsInTheWayOfAnother) {
+  request_.files = {{.path = "a", .content = ""}, {.path = "a", .content = "x"}};
+  EXPECT_EQ(Refusal().what, "the file 'a' is given twice");
+  request_.files = {{.path = "a/b", .content = ""}, {.path = "a", .content = ""}};
+  EXPECT_EQ(Refusal().what, "the file 'a/b' would lie below the file 'a'");
+}
+
+TEST_F(Refused, AreFilesThatDoNotFitIntoTheTmpfs) {
+  request_.limits.tmpfs_bytes = 65536;
+  request_.files = {{.path = "a", .content = std::string(61440, 'x')},
+                    {.path = "b", .content = "x"}};
+  EXPECT_TRUE(BuildPlan().has_value());
+  request_.files.push_back({.path = "c", .content = "x"});
+  const Error error = Refusal();
+  EXPECT_EQ(error.kind, ErrorKind::kCapacity);
+  EXPECT_EQ(error.what, "the files take 69632 bytes of the run's tmpfs, which has 65536");
+}
+
+TEST_F(Refused, AreMoreFilesAndArtifactsThanTheLimits) {
+  for (std::size_t i = 0; i < 65; ++i)
+    request_.artifacts.push_back({.path = std::to_string(i), .destination = {}});
+  EXPECT_EQ(Refusal().what, "at most 256 files of 67108864 bytes together and 64 artifacts");
+  request_.artifacts.clear();
+  for (std::size_t i = 0; i < 257; ++i)
+    request_.files.push_back({.path = std::to_string(i), .content = ""});
+  EXPECT_EQ(Refusal().what, "at most 256 files of 67108864 bytes together and 64 artifacts");
+}
+
+TEST_F(Refused, AreFilesInMoreFoldersThanAPlanHasSteps) {
+  std::string path = "f";
+  for (int i = 0; i < 500; ++i)
+    path.insert(0, "d/");
+  for (int i = 0; i < 10; ++i)
+    request_.files.push_back({.path = std::to_string(i) + "/" + path, .content = ""});
+  EXPECT_EQ(Refusal().hint, "the files lie in too many folders");
 }
 
 }  // namespace

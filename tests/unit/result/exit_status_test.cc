@@ -1,12 +1,9 @@
-#include "cli/exit_status.h"
+#include "result/exit_status.h"
 
 #include <gtest/gtest.h>
 
-namespace plimsoll::cli {
+namespace plimsoll::result {
 namespace {
-
-using result::Cause;
-using result::RunResult;
 
 TEST(ExitStatus, FollowsTheTable) {
   struct Row {
@@ -32,13 +29,9 @@ TEST(ExitStatus, FollowsTheTable) {
       {"refused", Cause::kSetupFailed, 125, 0, 125},
   };
   for (const Row& row : rows) {
-    RunResult result;
-    result.cause = row.cause;
-    result.exit_code = row.exit_code;
-    result.signal = row.signal;
-    EXPECT_EQ(ExitStatus(result), row.expected) << row.name;
+    EXPECT_EQ(ExitStatus(row.cause, row.exit_code, row.signal), row.expected) << row.name;
   }
 }
 
 }  // namespace
-}  // namespace plimsoll::cli
+}  // namespace plimsoll::result
