@@ -202,20 +202,64 @@ Result<std::vector<std::string>> ListDirectory(int dir, std::string_view name) {
   return names;
 }
 
-Result<void> RemoveTree(int dir, const std::string& path) {
-  if (::unlinkat(dir, path.c_str(), 0) == 0 || errno == ENOENT) return {};
-  if (errno != EISDIR && errno != EPERM) return ErrnoError("unlink " + Quote(path));
-  auto child = OpenAt(dir, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-  if (!child && child.error().sys_errno == EACCES) {
-    if (::fchmodat(dir, path.c_str(), 0700, 0) != 0) return std::move(child).error();
-    child = OpenAt(dir, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+namespace {
+
+// A directory to be emptied: one that denies its owner is opened up first.
+Result<UniqueFd> OpenToEmpty(int dir, const std::string& path) {
+  auto fd = OpenAt(dir, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  if (!fd && fd.error().sys_errno == EACCES) {
+    if (::fchmodat(dir, path.c_str(), 0700, 0) != 0) return std::move(fd).error();
+    fd = OpenAt(dir, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   }
-  if (!child) return std::move(child).error();
+  if (!fd) return fd;
   // A directory without w or x keeps its entries.
-  if (::fchmod(child->Get(), 0700) != 0) return ErrnoError("chmod " + Quote(path));
-  PLIMSOLL_TRY_ASSIGN(const std::vector<std::string> names, ListDirectory(child->Get(), path));
-  for (const std::string& name : names)
-    PLIMSOLL_TRY(RemoveTree(child->Get(), name));
+  if (::fchmod(fd->Get(), 0700) != 0) return ErrnoError("chmod " + Quote(path));
+  return fd;
+}
+
+// Removes what is no directory; true when it is one.
+Result<bool> IsDirectoryOrGone(int dir, const std::string& name) {
+  if (::unlinkat(dir, name.c_str(), 0) == 0 || errno == ENOENT) return false;
+  if (errno == EISDIR || errno == EPERM) return true;
+  return ErrnoError("unlink " + Quote(name));
+}
+
+// Moves the directory `name` of `from` up into `top`, under a name that nothing there has yet.
+Result<void> MoveUp(int from, const std::string& name, int top, std::uint64_t& number) {
+  // The kernel writes its "..", so it has to be writable itself.
+  if (::fchmodat(from, name.c_str(), 0700, 0) != 0) return ErrnoError("chmod " + Quote(name));
+  for (;;) {
+    const std::string unused = ".removed-" + std::to_string(number++);
+    if (::renameat2(from, name.c_str(), top, unused.c_str(), RENAME_NOREPLACE) == 0) return {};
+    if (errno != EEXIST) return ErrnoError("rename " + Quote(name));
+  }
+}
+
+}  // namespace
+
+// However deep the tree is, two directories are open at a time: those that lie deeper are moved up.
+Result<void> RemoveTree(int dir, const std::string& path) {
+  PLIMSOLL_TRY_ASSIGN(const bool is_directory, IsDirectoryOrGone(dir, path));
+  if (!is_directory) return {};
+  PLIMSOLL_TRY_ASSIGN(const UniqueFd top, OpenToEmpty(dir, path));
+  std::uint64_t number = 0;
+  for (;;) {
+    PLIMSOLL_TRY_ASSIGN(const std::vector<DirectoryEntry> entries, ListEntries(top.Get(), path));
+    if (entries.empty()) break;
+    for (const DirectoryEntry& entry : entries) {
+      PLIMSOLL_TRY_ASSIGN(const bool has_entries, IsDirectoryOrGone(top.Get(), entry.name));
+      if (!has_entries) continue;
+      PLIMSOLL_TRY_ASSIGN(const UniqueFd below, OpenToEmpty(top.Get(), entry.name));
+      PLIMSOLL_TRY_ASSIGN(const auto deeper, ListEntries(below.Get(), entry.name));
+      for (const DirectoryEntry& item : deeper) {
+        PLIMSOLL_TRY_ASSIGN(const bool is_deep, IsDirectoryOrGone(below.Get(), item.name));
+        if (is_deep) PLIMSOLL_TRY(MoveUp(below.Get(), item.name, top.Get(), number));
+      }
+      if (::unlinkat(top.Get(), entry.name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) {
+        return ErrnoError("rmdir " + Quote(entry.name));
+      }
+    }
+  }
   if (::unlinkat(dir, path.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) {
     return ErrnoError("rmdir " + Quote(path));
   }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -125,6 +126,25 @@ TEST_F(Files, RemoveTreeOpensDirectoriesThatDenyTheirOwner) {
   ASSERT_EQ(::chmod((dir_ / "tree/closed").c_str(), 0), 0);
   ASSERT_TRUE(RemoveTree(Root(), "tree").has_value());
   EXPECT_TRUE(RemoveTree(Root(), "tree").has_value()) << "what is gone is fine";
+}
+
+// Deeper than this process could open directories, or the kernel could name.
+TEST_F(Files, RemoveTreeTakesATreeOfAnyDepth) {
+  dir_.MakeDirectory("tree");
+  UniqueFd at = *OpenAt(Root(), "tree", O_RDONLY | O_DIRECTORY);
+  for (int depth = 0; depth < 3000; ++depth) {
+    ASSERT_EQ(::mkdirat(at.Get(), "d", 0700), 0);
+    ASSERT_EQ(::close(::openat(at.Get(), "f", O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
+    at = *OpenAt(at.Get(), "d", O_RDONLY | O_DIRECTORY);
+  }
+  at.Reset();
+  struct rlimit before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const struct rlimit few = {.rlim_cur = 32, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  EXPECT_TRUE(RemoveTree(Root(), "tree").has_value());
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(*ListDirectory(Root(), "."), std::vector<std::string>{});
 }
 
 TEST_F(Files, SealedMemfdCannotBeChanged) {
