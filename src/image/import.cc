@@ -196,7 +196,7 @@ Result<std::unique_ptr<Source>> OpenSource(const std::string& path, const WorkDi
 
 Result<Imported> ImportImages(const Store& store, const ImportRequest& request,
                               const ImportOptions& options) {
-  PLIMSOLL_TRY(store.SweepTemporary());
+  (void)store.SweepTemporary();  // what cannot be removed is in nobody's way
   PLIMSOLL_TRY_ASSIGN(const sys::UniqueFd lock, store.LockShared());
   PLIMSOLL_TRY_ASSIGN(const WorkDirectory work,
                       WorkDirectory::Claim(store, "import-" + std::to_string(::getpid())));

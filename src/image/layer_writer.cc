@@ -247,7 +247,9 @@ Result<void> LayerWriter::MakeHardlink(const TarEntry& entry, const std::string&
   }
   PLIMSOLL_TRY_ASSIGN(const Place place, PlaceOf(path));
   if (!status) {
-    links_[path] = target;  // to a layer below, or to nothing: the merge will see
+    // To a layer below, or to nothing: the merge will see. Through another such link, if it is one.
+    const auto link = links_.find(target);
+    links_[path] = link == links_.end() ? target : link->second;
     return {};
   }
   auto linked = LinkOrCopy({dir->Get(), target_name}, {place.dir, place.name});
@@ -278,6 +280,7 @@ Result<sys::UniqueFd> LayerWriter::OpenDirectory(const std::string& path) {
   if (::mkdirat(parent.Get(), std::string(NameOf(path)).c_str(), 0700) != 0) {
     return sys::ErrnoError("mkdir " + Quote(path));
   }
+  links_.erase(path);  // a link to a layer below, in whose place this comes
   directories_[path] = {};
   dir = sys::OpenBeneath(root_, name, O_PATH | O_DIRECTORY, kResolve);
   if (!dir) return PathError(std::move(dir).error(), path);
@@ -286,6 +289,7 @@ Result<sys::UniqueFd> LayerWriter::OpenDirectory(const std::string& path) {
 
 Result<void> LayerWriter::Remove(const Place& place, const std::string& path) {
   PLIMSOLL_TRY(sys::RemoveTree(place.dir, place.name));
+  parent_.Reset();  // it may have been this one, or have lain beneath it
   // What was beneath is gone as well: "/" + 1 is "0", so this is the range of all "path/...".
   directories_.erase(path);
   directories_.erase(directories_.lower_bound(path + "/"), directories_.lower_bound(path + "0"));

@@ -4,14 +4,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 
 #include "base/text.h"
 #include "image/entry_path.h"
+#include "image/limits.h"
 #include "image/link_or_copy.h"
 #include "image/skeleton.h"
 #include "sys/file.h"
@@ -160,11 +164,37 @@ class Merger {
     if (there) return there;
     if (implied_.count(path) != 0) {
       auto resolved = sys::OpenBeneath(tree_, path, O_RDONLY | O_DIRECTORY, kInRoot);
+      if (resolved) PLIMSOLL_TRY(CheckDepth(resolved->Get(), path));
       if (resolved) return resolved;
     }
     PLIMSOLL_TRY(sys::RemoveTree(to, name));
     if (::mkdirat(to, name.c_str(), 0700) != 0) return sys::ErrnoError("mkdir " + Quote(path));
     return sys::OpenAt(to, name, kOpenDirectory);
+  }
+
+  // By links that each layer adds, every layer could go deeper by the length of a name.
+  Result<void> CheckDepth(int directory, const std::string& path) const {
+    const std::size_t most = Limits{}.link_depth;
+    const auto tree = PathOf(tree_);
+    const auto found = PathOf(directory);
+    const bool fits =
+        tree && found && found->starts_with(*tree) &&
+        static_cast<std::size_t>(std::count(
+            found->begin() + static_cast<std::ptrdiff_t>(tree->size()), found->end(), '/')) <= most;
+    if (fits) return {};
+    return Error{.kind = ErrorKind::kCapacity,
+                 .what = "directory " + Quote(path) +
+                         " leads by symbolic links of other layers more than " +
+                         std::to_string(most) + " directories deep"};
+  }
+
+  // Nothing where it is longer than the kernel tells.
+  static std::optional<std::string> PathOf(int directory) {
+    std::array<char, PATH_MAX> path = {};
+    const std::string link = "/proc/self/fd/" + std::to_string(directory);
+    const ssize_t size = ::readlink(link.c_str(), path.data(), path.size());
+    if (size < 0 || static_cast<std::size_t>(size) == path.size()) return std::nullopt;
+    return std::string(path.data(), static_cast<std::size_t>(size));
   }
 
   Result<void> AddFile(NameAt from, NameAt to) {

@@ -156,5 +156,12 @@ TEST_F(UnpackLayerTest, LinksToLayersBelowAreFacts) {
   EXPECT_FALSE(Exists("bin/new"));
 }
 
+TEST_F(UnpackLayerTest, EntriesGoOnBehindADirectoryThatWasReplacedAndMadeAgain) {
+  Facts(
+      TarBuilder().File("d/x", "old").Symlink("d", "elsewhere").Directory("d").File("d/y", "new"));
+  EXPECT_FALSE(Exists("d/x"));
+  EXPECT_EQ(ReadWholeFile(In("d/y")), "new");
+}
+
 }  // namespace
 }  // namespace plimsoll::image

@@ -160,6 +160,35 @@ TEST_F(MergeLayersTest, AHardLinkSurvivesTheWhiteoutOfItsTarget) {
   EXPECT_FALSE(Exists("old"));
 }
 
+TEST_F(MergeLayersTest, AHardLinkToALinkAcrossLayersIsOneToo) {
+  AddLayer(TarBuilder().File("a", "x"));
+  AddLayer(TarBuilder().Hardlink("b", "a").Hardlink("c", "b"));
+  MergeAll();
+  EXPECT_EQ(Status(In("c")).st_ino, Status(In("a")).st_ino);
+}
+
+TEST_F(MergeLayersTest, ADirectoryInThePlaceOfALinkAcrossLayersKeepsItsEntries) {
+  AddLayer(TarBuilder().File("a", "x"));
+  AddLayer(TarBuilder().Hardlink("d", "a").File("d/x", "kept"));
+  MergeAll();
+  EXPECT_EQ(ReadWholeFile(In("d/x")), "kept");
+}
+
+// Each layer's link leads as deep as a name may be, so that the next layer's link starts there.
+TEST_F(MergeLayersTest, LinksOfLayersDoNotAddUpToATreeWithoutAnEnd) {
+  std::string deep;
+  for (int i = 0; i < 100; ++i)
+    deep += "d/";
+  AddLayer(TarBuilder().Directory(deep).Symlink("s0", deep));
+  AddLayer(TarBuilder().File("s0/" + deep + "x", "x").Symlink("s1", "s0/" + deep));
+  AddLayer(TarBuilder().File("s1/" + deep + "x", "x"));
+  const auto merged = Merge();
+  ASSERT_FALSE(merged);
+  EXPECT_NE(merged.error().Message().find("leads by symbolic links of other layers more than 128"),
+            std::string::npos)
+      << merged.error().Message();
+}
+
 TEST_F(MergeLayersTest, AHardLinkToNothingIsRefused) {
   AddLayer(TarBuilder().File("a", "x"));
   AddLayer(TarBuilder().Hardlink("new", "nowhere/old"));
