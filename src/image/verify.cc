@@ -66,6 +66,10 @@ class Verifier {
     }
   }
 
+  bool IsThere(const std::string& path) const {
+    return sys::StatAt(store_.Root(), path).has_value();
+  }
+
   void Tell(const std::string& what) const {
     if (options_.progress) options_.progress({.what = what, .done = 0, .total = 0});
   }
@@ -107,6 +111,7 @@ class Verifier {
     ++verification_.layers;
     const std::string where = "layer " + diff_id.ToString();
     auto stored = OpenLayer(store_, diff_id);
+    if (!stored && IsThere(LayerPath(diff_id))) Problem(where, stored.error().Message());
     if (stored && FormatLayerFacts(stored->facts) != FormatLayerFacts(unpacked->facts)) {
       Problem(where, "layer.json has other content");
     }
@@ -118,7 +123,11 @@ class Verifier {
     std::vector<MergeLayer> layers;
     for (const oci::Digest& diff_id : diff_ids) {
       auto layer = OpenLayer(store_, diff_id);
-      if (!layer) return {};  // told with the layer
+      if (!layer && IsThere(TreePath(chain_id))) {
+        Problem("tree " + chain_id.ToString(),
+                "cannot be compared, since layer " + diff_id.ToString() + " is missing or damaged");
+      }
+      if (!layer) return {};
       layers.push_back(*std::move(layer));
     }
     Tell("verify tree " + chain_id.ToString());
@@ -136,6 +145,7 @@ class Verifier {
   Result<void> Compare(int fresh, const std::string& path, const std::string& where) {
     const auto found =
         sys::OpenAt(store_.Root(), path + "/rootfs", O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    if (!found && IsThere(path)) Problem(where, "rootfs is missing, or is no directory");
     if (!found) return {};  // not unpacked yet, or removed: it is made again when it is needed
     PLIMSOLL_TRY_ASSIGN(const sys::UniqueFd expected,
                         sys::OpenAt(fresh, "rootfs", O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
@@ -158,7 +168,7 @@ class Verifier {
 Result<Verification> VerifyImages(const Store& store,
                                   const std::optional<oci::ImageReference>& reference,
                                   const ImportOptions& options) {
-  PLIMSOLL_TRY(store.SweepTemporary());
+  (void)store.SweepTemporary();  // what cannot be removed is not in the way of a look
   PLIMSOLL_TRY_ASSIGN(const sys::UniqueFd lock, store.LockShared());
   Verifier verifier(store, options);
   if (reference) {

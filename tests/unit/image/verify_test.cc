@@ -88,6 +88,26 @@ TEST_F(VerifyImagesTest, AChangeOfTheTreeAloneIsNamed) {
                                                   "tree s 'etc/hosts' has another size"}));
 }
 
+TEST_F(VerifyImagesTest, WhatCannotBeComparedIsADifference) {
+  std::ofstream(layer_ + "/layer.json") << "{";
+  std::filesystem::remove(tree_ + "/rootfs/bin/tool");
+  ASSERT_EQ(Problems().size(), 2U);
+  EXPECT_NE(Problems()[0].find("layer.json"), std::string::npos) << Problems()[0];
+  EXPECT_NE(Problems()[1].find("is missing or damaged"), std::string::npos) << Problems()[1];
+  std::filesystem::remove_all(layer_);
+  ASSERT_EQ(Problems().size(), 1U);
+  EXPECT_NE(Problems()[0].find("is missing or damaged"), std::string::npos) << Problems()[0];
+}
+
+TEST_F(VerifyImagesTest, ATreeWithoutARootIsADifference) {
+  std::filesystem::rename(tree_ + "/rootfs", tree_ + "/elsewhere");
+  ASSERT_EQ(Problems().size(), 1U);
+  EXPECT_NE(Problems()[0].find("rootfs is missing, or is no directory"), std::string::npos);
+  std::filesystem::create_symlink("/etc", tree_ + "/rootfs");
+  ASSERT_EQ(Problems().size(), 1U);
+  EXPECT_NE(Problems()[0].find("rootfs is missing, or is no directory"), std::string::npos);
+}
+
 TEST_F(VerifyImagesTest, AChangedOrMissingBlobIsNamed) {
   for (const auto& [hex, bytes] : image_.blobs) {
     const std::string path = StorePath() + "/blobs/sha256/" + hex;
