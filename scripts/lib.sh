@@ -12,12 +12,12 @@ export PATH
 # What each purpose needs, as Debian 12 and Ubuntu 24.04 name it. `a|b`: the first that apt knows.
 build_packages=(
   cmake ninja-build g++ pkg-config ccache
-  'libboost1.81-dev|libboost1.83-dev' libcli11-dev libarchive-dev libssl-dev zlib1g-dev libzstd-dev
+  'libboost1.81-dev|libboost1.83-dev' libcli11-dev libarchive-dev libssl-dev libsodium-dev zlib1g-dev libzstd-dev
   libseccomp-dev libcap-dev busybox-static binutils python3 ca-certificates
 )
 test_packages=(
   "${build_packages[@]}"
-  libgtest-dev git clang-format-14 clang-tidy-14 shellcheck man-db mandoc mmdebstrap util-linux procps
+  libgtest-dev jq openssl git clang-format-14 clang-tidy-14 shellcheck man-db mandoc mmdebstrap util-linux procps
 )
 image_packages=(mmdebstrap python3 debian-archive-keyring)
 bench_packages=("${build_packages[@]}" "${image_packages[@]}" hyperfine bubblewrap

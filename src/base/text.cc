@@ -189,44 +189,52 @@ std::string Hex(std::string_view bytes) {
 }
 
 std::string Base64(std::string_view bytes) {
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
-    std::uint32_t group = 0;
-    for (std::size_t j = 0; j < 3; ++j) {
-      group = group << 8U | (j < count ? static_cast<unsigned char>(bytes[i + j]) : 0U);
-    }
-    for (std::size_t j = 0; j < 4; ++j) {
-      out += j <= count ? kBase64Alphabet[group >> (18U - 6U * j) & 63U] : '=';
-    }
-  }
+  std::string out((bytes.size() + 2) / 3 * 4, '=');
+  char* digit = out.data();
+  const auto put = [&digit](std::uint32_t group, std::size_t digits) {
+    for (std::size_t i = 0; i < digits; ++i)
+      *digit++ = kBase64Alphabet[group >> (18U - 6U * i) & 63U];
+  };
+  const auto byte = [&bytes](std::size_t at) {
+    return std::uint32_t{static_cast<unsigned char>(bytes[at])};
+  };
+  std::size_t at = 0;
+  for (; at + 3 <= bytes.size(); at += 3)
+    put(byte(at) << 16U | byte(at + 1) << 8U | byte(at + 2), 4);
+  if (bytes.size() - at == 1) put(byte(at) << 16U, 2);
+  if (bytes.size() - at == 2) put(byte(at) << 16U | byte(at + 1) << 8U, 3);
   return out;
 }
 
 std::optional<std::string> DecodeBase64(std::string_view text) {
-  static constexpr std::array<std::int8_t, 256> kValues = [] {
-    std::array<std::int8_t, 256> values = {};
-    values.fill(-1);
+  static constexpr std::uint8_t kNone = 255;
+  static constexpr std::array<std::uint8_t, 256> kValues = [] {
+    std::array<std::uint8_t, 256> values = {};
+    values.fill(kNone);
     for (std::size_t i = 0; i < kBase64Alphabet.size(); ++i)
-      values[static_cast<unsigned char>(kBase64Alphabet[i])] = static_cast<std::int8_t>(i);
+      values[static_cast<unsigned char>(kBase64Alphabet[i])] = static_cast<std::uint8_t>(i);
     return values;
   }();
   if (text.size() % 4 != 0) return std::nullopt;
   const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
-  const std::size_t digits = text.size() - padding;
-  std::string out;
-  out.reserve(text.size() / 4 * 3);
-  std::uint32_t group = 0;
-  for (std::size_t i = 0; i < digits; ++i) {
-    const std::int8_t value = kValues[static_cast<unsigned char>(text[i])];
-    if (value < 0) return std::nullopt;
-    group = group << 6U | static_cast<std::uint32_t>(value);
-    if (i % 4 != 0) out += static_cast<char>(group >> (6U - 2U * (i % 4)) & 255U);
+  std::string out(text.size() / 4 * 3, '\0');
+  char* next = out.data();
+  for (std::size_t at = 0; at < text.size(); at += 4) {
+    const std::size_t digits = at + 4 == text.size() ? 4 - padding : 4;
+    std::uint32_t group = 0;
+    for (std::size_t i = 0; i < 4; ++i) {
+      const std::uint8_t value = i < digits ? kValues[static_cast<unsigned char>(text[at + i])] : 0;
+      if (value == kNone) return std::nullopt;
+      group = group << 6U | value;
+    }
+    // Two digits hold one byte and four bits more, three hold two bytes and two.
+    if (digits < 4 && (group & (digits == 2 ? 0xFFFFU : 0xFFU)) != 0) return std::nullopt;
+    *next++ = static_cast<char>(group >> 16U);
+    *next++ = static_cast<char>(group >> 8U);
+    *next++ = static_cast<char>(group);
   }
-  // Two digits hold one byte and four bits more, three hold two bytes and two.
-  const std::uint32_t behind = group & (padding == 2 ? 15U : padding == 1 ? 3U : 0U);
-  return behind == 0 ? std::optional(std::move(out)) : std::nullopt;
+  out.resize(out.size() - padding);
+  return out;
 }
 
 std::string_view Nearest(std::string_view word, const std::vector<std::string_view>& candidates) {

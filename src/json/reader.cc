@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "json/tree.h"
+#include "json/writer.h"
 
 namespace plimsoll::json {
 namespace {
@@ -53,6 +54,45 @@ Document::~Document() = default;
 
 Kind Value::GetKind() const {
   return document_->tree_->nodes[index_].kind;
+}
+
+void Value::WriteTo(Writer& writer) const {
+  const Document::Tree& tree = *document_->tree_;
+  const Node& node = tree.nodes[index_];
+  switch (node.kind) {
+    case Kind::kNull:
+      writer.Null();
+      break;
+    case Kind::kBool:
+      writer.Bool(node.boolean);
+      break;
+    case Kind::kInt:
+      writer.Int(node.integer);
+      break;
+    case Kind::kUint:
+      writer.Uint(node.natural);
+      break;
+    case Kind::kDouble:
+      writer.Double(node.real);
+      break;
+    case Kind::kString:
+      writer.String(tree.View(node.text));
+      break;
+    case Kind::kArray:
+      writer.BeginArray();
+      for (std::size_t at = index_ + 1; at < node.end; at = tree.nodes[at].end)
+        Value(document_, at).WriteTo(writer);
+      writer.EndArray();
+      break;
+    case Kind::kObject:
+      writer.BeginObject();
+      for (std::size_t at = index_ + 1; at < node.end; at = tree.nodes[at].end) {
+        writer.Key(tree.View(tree.nodes[at].key));
+        Value(document_, at).WriteTo(writer);
+      }
+      writer.EndObject();
+      break;
+  }
 }
 
 std::string Value::Pointer() const {

@@ -29,6 +29,7 @@ struct ReadLimits {
 enum class Kind { kNull, kBool, kInt, kUint, kDouble, kString, kArray, kObject };
 
 class Document;
+class Writer;
 
 // One value of a Document, which must outlive it. Cheap to copy. Accessors answer kProtocol when
 // the value is of another kind or out of range.
@@ -53,6 +54,9 @@ class Value {
   Result<std::optional<Value>> Find(std::string_view name) const;
   // Refuses any member that is not in `names`.
   Result<void> OnlyMembers(std::initializer_list<std::string_view> names) const;
+
+  // The value as Writer writes it: what reads back the same and has one spelling only.
+  void WriteTo(Writer& writer) const;
 
   // "/config/Env/0"; empty for the whole document.
   std::string Pointer() const;

@@ -84,10 +84,16 @@ Writer& Writer::Key(std::string_view name) {
 
 void Writer::AppendString(std::string_view text) {
   text_ += '"';
+  static constexpr std::array<bool, 256> kEscaped = [] {
+    std::array<bool, 256> escaped = {};
+    for (std::size_t code = 0; code < 0x20; ++code)
+      escaped[code] = true;
+    escaped[0x7F] = escaped['"'] = escaped['\\'] = true;
+    return escaped;
+  }();
   std::size_t copied = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
-    const auto code = static_cast<unsigned char>(text[at]);
-    if (code >= 0x20 && code != 0x7F && code != '"' && code != '\\') continue;
+    if (!kEscaped[static_cast<unsigned char>(text[at])]) continue;
     text_.append(text, copied, at - copied);
     text_ += Escape(text[at]);
     copied = at + 1;

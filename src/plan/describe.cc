@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "crypto/sha256.h"
 #include "json/writer.h"
+#include "plan/flag_names.h"
 #include "plan/plan_reader.h"
 
 namespace plimsoll::plan {
@@ -18,22 +19,6 @@ namespace {
 using init::Phase;
 using init::StepKind;
 
-struct FlagName {
-  std::uint64_t flag;
-  std::string_view name;
-};
-
-constexpr std::array<FlagName, 7> kNamespaceNames = {{{CLONE_NEWUSER, "user"},
-                                                      {CLONE_NEWNS, "mount"},
-                                                      {CLONE_NEWPID, "pid"},
-                                                      {CLONE_NEWNET, "net"},
-                                                      {CLONE_NEWIPC, "ipc"},
-                                                      {CLONE_NEWUTS, "uts"},
-                                                      {CLONE_NEWCGROUP, "cgroup"}}};
-constexpr std::array<FlagName, 4> kAttributeNames = {{{MOUNT_ATTR_RDONLY, "ro"},
-                                                      {MOUNT_ATTR_NOSUID, "nosuid"},
-                                                      {MOUNT_ATTR_NODEV, "nodev"},
-                                                      {MOUNT_ATTR_NOEXEC, "noexec"}}};
 constexpr std::array<FlagName, 5> kLimitNames = {{{RLIMIT_NPROC, "nproc"},
                                                   {RLIMIT_CORE, "core"},
                                                   {RLIMIT_NOFILE, "nofile"},
@@ -78,19 +63,9 @@ constexpr std::array<KindEntry, 31> kKinds = {{
     {StepKind::kArtifact, "artifact"},
 }};
 
-template <std::size_t N>
-std::string FlagList(std::uint64_t flags, const std::array<FlagName, N>& names) {
-  std::string out;
-  for (const auto& [flag, name] : names) {
-    if ((flags & flag) == 0) continue;
-    if (!out.empty()) out += ' ';
-    out += name;
-  }
-  return out.empty() ? "none" : out;
-}
-
 std::string Attributes(std::uint64_t flags) {
-  return " (" + FlagList(flags, kAttributeNames) + ")";
+  const std::string list = FlagList(flags, kAttributeNames);
+  return " (" + (list.empty() ? "none" : list) + ")";
 }
 
 std::string LimitName(std::uint64_t resource) {
@@ -123,7 +98,15 @@ std::string DescribeBind(const StepView& step) {
   return out;
 }
 
-std::string DescribeExec(const StepView& step) {
+// A variable with its value, or with the value's SHA-256.
+std::string Variable(const std::string& variable, Environment environment) {
+  if (environment == Environment::kShown) return ShellQuote(variable);
+  const std::size_t equals = variable.find('=');
+  return ShellQuote(variable.substr(0, equals)) +
+         "=sha256:" + crypto::Sha256HexOf(std::string_view(variable).substr(equals + 1));
+}
+
+std::string DescribeExec(const StepView& step, Environment environment) {
   std::vector<std::string> words;
   for (const std::string_view word : Split(step.blob, '\0'))
     words.emplace_back(word);
@@ -132,7 +115,7 @@ std::string DescribeExec(const StepView& step) {
   std::string out = "execute " + ShellJoin({words.begin(), split}) + " with PATH " +
                     Quote(step.text[0]) + " and environment";
   for (auto word = split; word != words.end(); ++word)
-    out += " " + ShellQuote(*word);
+    out += " " + Variable(*word, environment);
   if (step.number[2] != 0) {
     out += ", with descriptors " + Number(step.number[2]) + " and " + Number(step.number[2] + 1) +
            " as output";
@@ -205,7 +188,7 @@ std::string DescribeOwnIdentity(const StepView& step) {
   }
 }
 
-std::string DescribeGuest(const StepView& step) {
+std::string DescribeGuest(const StepView& step, Environment environment) {
   switch (step.kind) {
     case StepKind::kNewSession:
       return "start a session";
@@ -230,7 +213,7 @@ std::string DescribeGuest(const StepView& step) {
              " to the runner over descriptor " + Number(step.number[1]) + ", at most " +
              Number(step.number[0]) + " bytes";
     default:
-      return DescribeExec(step);
+      return DescribeExec(step, environment);
   }
 }
 
@@ -262,12 +245,12 @@ std::string_view KindName(StepKind kind) {
   return "exec";
 }
 
-std::string Describe(const StepView& step) {
+std::string Describe(const StepView& step, Environment environment) {
   if (IsMount(step.kind)) return DescribeMount(step);
-  return step.phase >= Phase::kGuest ? DescribeGuest(step) : DescribeOwnIdentity(step);
+  return step.phase >= Phase::kGuest ? DescribeGuest(step, environment) : DescribeOwnIdentity(step);
 }
 
-std::string DumpText(const std::string& bytes) {
+std::string DumpText(const std::string& bytes, Environment environment) {
   std::string out;
   std::string_view phase;
   std::size_t index = 0;
@@ -278,7 +261,7 @@ std::string DumpText(const std::string& bytes) {
     }
     std::string number = std::to_string(index++);
     number.insert(0, 4 - std::min<std::size_t>(4, number.size()), ' ');
-    out += number + "  " + Describe(step) + "\n";
+    out += number + "  " + Describe(step, environment) + "\n";
   }
   return out;
 }

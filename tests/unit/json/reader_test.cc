@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "json/writer.h"
+
 namespace plimsoll::json {
 namespace {
 
@@ -112,6 +114,14 @@ TEST(JsonValue, FindTreatsNullAsMissing) {
   EXPECT_FALSE(document.Root().Find("a")->has_value());
   EXPECT_FALSE(document.Root().Find("c")->has_value());
   EXPECT_TRUE(document.Root().Find("b")->has_value());
+}
+
+TEST(JsonValue, IsWrittenInTheOneSpellingOfTheWriter) {
+  const auto document = Parse("{ \"b\":[1, -2,3.50,true,null,\"\\u0041\\/\"],\n\"a\" : {} }", "x");
+  ASSERT_TRUE(document);
+  Writer writer;
+  document->Root().WriteTo(writer);
+  EXPECT_EQ(writer.Text(), R"({"b":[1,-2,3.5,true,null,"A/"],"a":{}})");
 }
 
 TEST(JsonValue, UnknownMembersAreNamedWithTheNearest) {
