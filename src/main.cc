@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/text.h"
@@ -18,6 +20,8 @@
 #include "cli/main_help.h"
 #include "cli/paths.h"
 #include "cli/policy_commands.h"
+#include "cli/record_commands.h"
+#include "cli/recording.h"
 #include "cli/refused_calls.h"
 #include "cli/report.h"
 #include "cli/response.h"
@@ -27,6 +31,8 @@
 #include "plan/plan_reader.h"
 #include "policy/for_file.h"
 #include "policy/shipped.h"
+#include "record/draft.h"
+#include "record/recorder.h"
 #include "run/keeper.h"
 #include "run/session.h"
 #include "sys/file.h"
@@ -37,6 +43,9 @@ namespace {
 
 using cli::Words;
 
+// First in the keeper's answer; the record as JSON follows.
+constexpr char kRecorded = '+';
+constexpr char kNotRecorded = '-';
 constexpr request::RequestLimits kLimits;
 
 // A run as far as it has come; each member is made from those above it.
@@ -48,7 +57,18 @@ struct Run {
   std::optional<image::Rootfs> rootfs;
   std::optional<policy::Policy> policy;
   std::optional<plan::SandboxPlan> plan;
+  std::optional<record::Recorder> recorder;  // nothing: the run is not recorded
+  std::optional<run::Keeper> keeper;         // of a worker: who records for it
+  std::optional<record::BegunDraft> begun;
+  std::uint64_t started_unix_ms = 0;
 };
+
+std::uint64_t UnixMilliseconds() {
+  using std::chrono::system_clock;
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(system_clock::now().time_since_epoch())
+          .count());
+}
 
 // The facts of this host for the process that will clone, which is not root even when we are.
 sys::HostFacts HostFor(const request::RunRequest& request, bool is_root) {
@@ -62,9 +82,13 @@ sys::HostFacts HostFor(const request::RunRequest& request, bool is_root) {
 }
 
 // What no volume may show to a guest, besides the store.
-std::vector<std::string> GuardedPaths() {
-  const std::string config = cli::ConfigPath();
-  return config.empty() ? std::vector<std::string>() : std::vector<std::string>{config};
+std::vector<std::string> GuardedPaths(const Run& run) {
+  std::vector<std::string> paths;
+  for (const std::string& path :
+       {cli::ConfigPath(), run.command.record.path, run.command.record.key}) {
+    if (!path.empty()) paths.push_back(path);
+  }
+  return paths;
 }
 
 Result<void> CheckHostUser(const Run& run) {
@@ -103,7 +127,13 @@ Result<void> Prepare(Run& run, const Words& words, Which which) {
   PLIMSOLL_TRY(CheckHostUser(run));
   PLIMSOLL_TRY_ASSIGN(const std::string store, cli::StorePath(run.command.store));
   run.host = HostFor(run.command.request, run.is_root);
+  auto recorder = which == Which::kPlan
+                      ? Result<std::optional<record::Recorder>>(std::nullopt)
+                      : cli::PrepareRecorder(run.command.record, store, PLIMSOLL_VERSION,
+                                             run.host.kernel_release);
+  if (recorder) run.recorder = *std::move(recorder);
   PLIMSOLL_TRY_ASSIGN(run.rootfs, image::PrepareRootfs(store, run.command.request.image));
+  if (!recorder) return std::move(recorder).error();  // a store that is wrong was named before
   PLIMSOLL_TRY(request::CheckSoftwareRule(run.command.request.software_rule,
                                           image::SoftwareIdentity(*run.rootfs)));
   PLIMSOLL_TRY_ASSIGN(run.policy, PolicyFor(run.command.request, run.host, store));
@@ -112,7 +142,7 @@ Result<void> Prepare(Run& run, const Words& words, Which which) {
                                              .policy = *run.policy,
                                              .host = run.host,
                                              .store = store,
-                                             .guarded_paths = GuardedPaths(),
+                                             .guarded_paths = GuardedPaths(run),
                                              .pass_mounts = run.is_root}));
   return {};
 }
@@ -128,8 +158,40 @@ void PrintLoss(const char* name, const result::Stream& stream) {
                    .sys_errno = stream.lost_errno});
 }
 
-// The end of a run: its response or its error, and the exit status.
-int Finish(const Run& run, const result::RunResult& result) {
+// What the record can say before the run has ended.
+void Begin(Run& run) {
+  run.begun = record::BeginDraft({.request = &run.command.request,
+                                  .rootfs = run.rootfs ? &*run.rootfs : nullptr,
+                                  .policy = run.policy ? &*run.policy : nullptr,
+                                  .plan = run.plan ? &*run.plan : nullptr,
+                                  .runner = run.recorder->Who(),
+                                  .keep_environment = run.command.record.environment});
+}
+
+// The line of a bundle that `response` belongs to, as the response says it.
+cli::RecordAnswer Record(Run& run, std::string_view response) {
+  if (!run.recorder) return {.json = "null"};
+  if (!run.begun) Begin(run);
+  const auto draft =
+      record::FinishDraft(*std::move(run.begun), response.substr(0, response.size() - 1),
+                          run.started_unix_ms, std::max(run.started_unix_ms, UnixMilliseconds()));
+  if (!draft) return cli::NotRecorded(draft.error());
+  if (!run.keeper) return cli::Record(*run.recorder, *draft);
+  const auto answer = run.keeper->Ask(record::EncodeDraft(*draft));
+  if (!answer) return cli::NotRecorded(answer.error());
+  return {.json = answer->substr(1), .failed = answer->front() != kRecorded};
+}
+
+// What the keeper, which has the key, does for its worker.
+std::string RecordForWorker(record::Recorder& recorder, std::string_view bytes) {
+  const auto draft = record::DecodeDraft(bytes);
+  const cli::RecordAnswer answer =
+      draft ? cli::Record(recorder, *draft) : cli::NotRecorded(draft.error());
+  return (answer.failed ? kNotRecorded : kRecorded) + answer.json;
+}
+
+// The end of a run: its record, its response or its error, and the exit status.
+int Finish(Run& run, const result::RunResult& result) {
   for (const result::Step& step : result.steps) {
     PrintLoss("standard output", step.out);
     PrintLoss("standard error", step.err);
@@ -142,22 +204,27 @@ int Finish(const Run& run, const result::RunResult& result) {
     cli::PrintNote("the guest made " + Quote(path) +
                    ", which tools on this machine may run; look at it before you work there");
   }
+  if (!run.json && !run.recorder) return cli::ExitStatus(result);
   const cli::ResponseParts parts = {.request = &run.command.request,
                                     .rootfs = run.rootfs ? &*run.rootfs : nullptr,
                                     .policy = run.policy ? &*run.policy : nullptr,
                                     .plan = run.plan ? &*run.plan : nullptr};
-  if (run.json && !cli::PrintAnswer(cli::RunResponse(parts, result))) return cli::kRunnerFailed;
-  return cli::ExitStatus(result);
+  const std::string response = cli::RunResponse(parts, result);
+  const cli::RecordAnswer record = Record(run, response);
+  if (run.json && !cli::PrintAnswer(cli::WithRecord(response, record.json))) {
+    return cli::kRunnerFailed;
+  }
+  return record.failed ? cli::kRunnerFailed : cli::ExitStatus(result);
 }
 
-int Refuse(const Run& run, Error error) {
+int Refuse(Run& run, Error error) {
   result::RunResult result;
   result.error = std::move(error);
   return Finish(run, result);
 }
 
 // Root's keeper has nothing to add to what its worker has said, unless somebody killed that.
-int FinishKeeper(const Run& run, const run::WorkerEnd& worker) {
+int FinishKeeper(Run& run, const run::WorkerEnd& worker) {
   if (worker.killed_by == 0) return worker.status;
   result::RunResult result;
   result.cause = result::Cause::kSignalled;
@@ -171,6 +238,7 @@ int FinishKeeper(const Run& run, const run::WorkerEnd& worker) {
 // Prepare's plan -> result. Root leaves a keeper behind and goes on as somebody else.
 int RunInSandbox(const Words& words, Which which) {
   Run run;
+  run.started_unix_ms = UnixMilliseconds();
   if (auto prepared = Prepare(run, words, which); !prepared) return Refuse(run, prepared.error());
   if (!run.plan) return Answer(run.command.help);
   if (!run.command.quiet) {
@@ -181,16 +249,22 @@ int RunInSandbox(const Words& words, Which which) {
     if (auto asked = run::DieWithParent(); !asked) return Refuse(run, asked.error());
   }
   if (run.is_root) {
-    const auto status = run::BecomeWorker(run.host.uid, run.host.gid);
-    if (!status) return Refuse(run, status.error());
-    if (*status) return FinishKeeper(run, **status);
+    auto part = run::BecomeWorker(run.host.uid, run.host.gid, [&run](std::string_view draft) {
+      return RecordForWorker(*run.recorder, draft);
+    });
+    if (!part) return Refuse(run, part.error());
+    if (const auto* end = std::get_if<run::WorkerEnd>(&*part)) return FinishKeeper(run, *end);
+    run.keeper = std::get<run::Keeper>(*std::move(part));
   }
-  return Finish(
-      run, run::Execute(*run.plan, {.forward_output = !run.json,
-                                    .interactive = run.command.request.interactive,
-                                    .output_limit = run.command.request.output_limit,
-                                    .artifacts = {.bytes = kLimits.artifact_bytes,
-                                                  .together = kLimits.artifact_bytes_together}}));
+  return Finish(run,
+                run::Execute(*run.plan, {.forward_output = !run.json,
+                                         .interactive = run.command.request.interactive,
+                                         .output_limit = run.command.request.output_limit,
+                                         .artifacts = {.bytes = kLimits.artifact_bytes,
+                                                       .together = kLimits.artifact_bytes_together},
+                                         .meanwhile = [&run] {
+                                           if (run.recorder) Begin(run);
+                                         }}));
 }
 
 int RunPlan(const Words& words) {
@@ -211,11 +285,16 @@ int Dispatch(const Words& words) {
   if (first == "plan") return RunPlan(rest);
   if (first == "image") return cli::RunImageCommand(rest);
   if (first == "policy") return cli::RunPolicyCommand(rest);
+  if (first == "keygen") return cli::RunKeygen(rest);
+  if (first == "verify") return cli::RunVerify(rest);
+  if (first == "show") return cli::RunShow(rest);
   if (first == "doctor") return cli::RunDoctorCommand(rest);
   if (first == "-h" || first == "--help" || first == "help") return Answer(cli::MainHelp());
   if (first == "--version") return Answer("plimsoll " PLIMSOLL_VERSION "\n");
-  return cli::Fail(
-      cli::UnknownCommand("", first, {"exec", "run", "plan", "image", "policy", "doctor"}), false);
+  return cli::Fail(cli::UnknownCommand("", first,
+                                       {"exec", "run", "plan", "image", "policy", "keygen",
+                                        "verify", "show", "doctor"}),
+                   false);
 }
 
 }  // namespace

@@ -267,6 +267,7 @@ Result<ExecCommand> Parse(const Words& words, bool is_plan, Which which) {
   AddFileFlags(flags, raw, command.request);
   AddProcessFlags(flags, raw, command.request);
   AddLimitFlags(flags, raw, command.request);
+  if (!is_plan) AddRecordFlags(flags, command.record);
   flags.Switch("--die-with-parent", command.die_with_parent,
                "end the run when the process that started plimsoll ends");
   flags.Switch("--json", command.request.json,
@@ -279,10 +280,28 @@ Result<ExecCommand> Parse(const Words& words, bool is_plan, Which which) {
   command.request.steps = {{.shell = {}, .arguments = std::move(parsed.operands)}};
   command.store = raw.store;
   PLIMSOLL_TRY(ReadValues(raw, command.request));
+  PLIMSOLL_TRY(CheckRecordFlags(flags, command.record));
   return command;
 }
 
 }  // namespace
+
+void AddRecordFlags(Flags& flags, RecordOptions& record) {
+  flags.Value("--record", record.path,
+              "the file that the signed record is appended to; default the store's records.jsonl");
+  flags.Value("--key", record.key,
+              "the private key that signs; default $XDG_CONFIG_HOME/plimsoll/harness.key, made on "
+              "first use");
+  flags.Switch("--no-record", record.off, "leave no record");
+  flags.Switch("--record-env", record.environment,
+               "record the values of variables, not only their SHA-256");
+  flags.Switch("--sync", record.sync, "have the record on the disk before the run is reported");
+}
+
+Result<void> CheckRecordFlags(const Flags& flags, const RecordOptions& record) {
+  if (!record.off || (record.path + record.key).empty()) return {};
+  return flags.UsageError("--no-record, and a record or key beside it");
+}
 
 Result<request::HostUser> ReadHostUser(std::string_view text) {
   constexpr std::uint64_t kMost = UINT32_MAX - 1;

@@ -6,13 +6,24 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli/flags.h"
 #include "request/run_request.h"
 
 namespace plimsoll::cli {
 
+// Where the signed record of a run goes.
+struct RecordOptions {
+  std::string path;          // --record; empty: the store's records.jsonl
+  std::string key;           // --key; empty: the user's own
+  bool off = false;          // --no-record
+  bool environment = false;  // --record-env: the values of variables, and not only their SHA-256
+  bool sync = false;         // --sync
+};
+
 // What exec, plan and run have in common once they are read.
 struct ExecCommand {
   request::RunRequest request;
+  RecordOptions record;
   std::string store;  // --store or PLIMSOLL_STORE; empty: the default place
   bool quiet = false;
   bool die_with_parent = false;  // the run ends with the process that started plimsoll
@@ -34,5 +45,9 @@ Result<request::HostUser> ReadHostUser(std::string_view text);
 //
 // Errors: the same; those of request::Parse for the document; kRequest when it cannot be read.
 Result<ExecCommand> ParseRun(const std::vector<std::string>& words);
+
+// The flags of RecordOptions, and what two of them say together.
+void AddRecordFlags(Flags& flags, RecordOptions& record);
+Result<void> CheckRecordFlags(const Flags& flags, const RecordOptions& record);
 
 }  // namespace plimsoll::cli

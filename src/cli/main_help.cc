@@ -12,6 +12,7 @@ std::string_view MainHelp() {
          "  plan [FLAGS] [--] COMMAND [ARG...]   print the plan of such a run, and run nothing\n"
          "  image import|ls|inspect|rm|verify    the local image store\n"
          "  policy show|diff|check|explain|...   the system call policies\n"
+         "  keygen, verify, show                 keys, and the signed records of runs\n"
          "  doctor                               what this host can do, and what to mend\n"
          "\n"
          "'plimsoll COMMAND -h' explains a command; the manual is plimsoll(1).\n";

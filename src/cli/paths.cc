@@ -45,4 +45,12 @@ std::string ConfigPath() {
   return BaseDirectory("XDG_CONFIG_HOME", "/.config");
 }
 
+std::vector<std::string> UserKeyPaths(const std::string& store) {
+  std::vector<std::string> paths;
+  for (const std::string& folder : {ConfigPath(), store}) {
+    if (!folder.empty()) paths.push_back(folder + "/harness.key");
+  }
+  return paths;
+}
+
 }  // namespace plimsoll::cli

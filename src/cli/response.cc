@@ -35,6 +35,16 @@ void WriteContent(json::Writer& writer, const std::string& bytes) {
   writer.Member(is_text ? "text" : "base64", is_text ? bytes : Base64(bytes));
 }
 
+// A command or a path: a text, or {"base64"} of one that is no UTF-8.
+void WriteText(json::Writer& writer, std::string_view name, const std::string& text) {
+  writer.Key(name);
+  if (IsUtf8(text)) {
+    writer.String(text);
+  } else {
+    writer.BeginObject().Member("base64", Base64(text)).EndObject();
+  }
+}
+
 void WriteStream(json::Writer& writer, std::string_view name, const result::Stream& stream) {
   writer.Key(name).BeginObject();
   WriteContent(writer, stream.kept);
@@ -46,7 +56,7 @@ void WriteStream(json::Writer& writer, std::string_view name, const result::Stre
 
 void WriteStep(json::Writer& writer, const result::Step& step) {
   writer.BeginObject();
-  writer.Member("command", step.command);
+  WriteText(writer, "command", step.command);
   writer.Member("exit_code", step.exit_code);
   writer.Member("signal", step.signal);
   writer.Member("timed_out", step.timed_out);
@@ -60,7 +70,7 @@ void WriteArtifacts(json::Writer& writer, const result::RunResult& result) {
   writer.Key("artifacts").BeginArray();
   for (const result::Artifact& artifact : result.artifacts) {
     writer.BeginObject();
-    writer.Member("path", artifact.path);
+    WriteText(writer, "path", artifact.path);
     writer.Member("bytes", artifact.content.size());
     writer.Member("sha256", crypto::Sha256HexOf(artifact.content));
     WriteContent(writer, artifact.content);
@@ -70,7 +80,7 @@ void WriteArtifacts(json::Writer& writer, const result::RunResult& result) {
   writer.Key("artifacts_missing").BeginArray();
   for (const result::MissingArtifact& missing : result.missing_artifacts) {
     writer.BeginObject();
-    writer.Member("path", missing.path);
+    WriteText(writer, "path", missing.path);
     writer.Member("reason", missing.reason);
     writer.EndObject();
   }

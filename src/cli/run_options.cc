@@ -30,6 +30,7 @@ Result<ExecCommand> ParseRun(const Words& words) {
   flags.Value("--store", command.store, "where images are kept; default $XDG_DATA_HOME/plimsoll");
   flags.Value("--host-user", host_user,
               "only for root: UID[:GID] of the guest on the host; default 65534");
+  AddRecordFlags(flags, command.record);
   flags.Switch("--die-with-parent", command.die_with_parent,
                "end the run when the process that started plimsoll ends");
   flags.Switch("-q,--quiet", command.quiet, "errors only");
@@ -39,6 +40,7 @@ Result<ExecCommand> ParseRun(const Words& words) {
   if (parsed.operands.size() != 1) {
     return flags.UsageError("expected one REQUEST.json, or '-' for standard input");
   }
+  PLIMSOLL_TRY(CheckRecordFlags(flags, command.record));
   const std::string& path = parsed.operands[0];
   PLIMSOLL_TRY_ASSIGN(std::string text, ReadDocument(path));
   PLIMSOLL_TRY_ASSIGN(command.request,

@@ -149,13 +149,16 @@ Result<Examination> Examine(const std::string& store, const std::vector<std::str
     findings.store = {.path = store, .write_error = std::move(place).error()};
   }
   if (is_root) {
-    PLIMSOLL_TRY_ASSIGN(const auto worker, run::BecomeWorker(findings.host.uid, findings.host.gid));
-    if (worker && worker->killed_by != 0) {
+    const auto asks_nothing = [](std::string_view) { return std::string(); };
+    PLIMSOLL_TRY_ASSIGN(const auto part,
+                        run::BecomeWorker(findings.host.uid, findings.host.gid, asks_nothing));
+    const auto* const worker = std::get_if<run::WorkerEnd>(&part);
+    if (worker != nullptr && worker->killed_by != 0) {
       return Error{.kind = ErrorKind::kHost,
                    .what = "the examination was killed from outside, by signal " +
                            std::to_string(worker->killed_by)};
     }
-    if (worker) {
+    if (worker != nullptr) {
       examination.worker_status = worker->status;
       return examination;
     }

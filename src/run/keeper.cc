@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,18 +32,37 @@ Result<void> DropTo(std::uint32_t uid, std::uint32_t gid, pid_t keeper) {
   return {};
 }
 
-WorkerEnd WaitFor(const sys::UniqueFd& worker, const sys::UniqueFd& signals) {
+// All that comes until the other end says that it has no more.
+Result<std::string> ReadToEnd(int socket) {
+  constexpr std::size_t kMost = std::size_t{1} << 31U;  // a draft with 64 outputs of 16 MiB
+  return sys::ReadAll(socket, kMost, "the other part of the runner");
+}
+
+// Once; the end of the socket is the end of the answer.
+void Serve(sys::UniqueFd socket, const KeeperService& service) {
+  const auto request = ReadToEnd(socket.Get());
+  if (!request || request->empty()) return;  // a worker that has ended, or was killed
+  // A worker that does not read its answer has ended too.
+  (void)sys::WriteAll(socket.Get(), service(*request), "the other part of the runner");
+}
+
+WorkerEnd WaitFor(const sys::UniqueFd& worker, const sys::UniqueFd& signals, sys::UniqueFd socket,
+                  const KeeperService& service) {
   for (;;) {
-    std::array<struct pollfd, 2> events = {{{worker.Get(), POLLIN, 0}, {signals.Get(), POLLIN, 0}}};
+    std::array<struct pollfd, 3> events = {{{worker.Get(), POLLIN, 0},
+                                            {signals.Get(), POLLIN, 0},
+                                            {socket.IsOpen() ? socket.Get() : -1, POLLIN, 0}}};
     if (::poll(events.data(), events.size(), -1) < 0) {
       if (errno == EINTR) continue;
-      break;  // no more signals to pass on, but the end is still waited for
+      break;  // no more signals to pass on, but the worker is still served and its end waited for
     }
     while (const int number = NextSignal(signals.Get())) {
       (void)::syscall(SYS_pidfd_send_signal, worker.Get(), number, nullptr, 0);  // it may be gone
     }
+    if (events[2].revents != 0) Serve(std::move(socket), service);
     if (events[0].revents != 0) break;
   }
+  if (socket.IsOpen()) Serve(std::move(socket), service);
   siginfo_t info = {};
   (void)::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(worker.Get()), &info, WEXITED);
   if (info.si_code != CLD_EXITED) return {.killed_by = info.si_status};
@@ -60,22 +80,39 @@ Result<void> DieWithParent() {
   return Error{.kind = ErrorKind::kHost, .what = "--die-with-parent: the parent has ended"};
 }
 
-Result<std::optional<WorkerEnd>> BecomeWorker(std::uint32_t uid, std::uint32_t gid) {
+Result<std::string> Keeper::Ask(std::string_view request) {
+  PLIMSOLL_TRY(sys::WriteAll(socket_.Get(), request, "the other part of the runner"));
+  if (::shutdown(socket_.Get(), SHUT_WR) != 0) return sys::ErrnoError("shutdown");
+  PLIMSOLL_TRY_ASSIGN(std::string answer, ReadToEnd(socket_.Get()));
+  if (!answer.empty()) return answer;
+  return Error{.kind = ErrorKind::kHost, .what = "the part of the runner that is root has ended"};
+}
+
+Result<std::variant<Keeper, WorkerEnd>> BecomeWorker(std::uint32_t uid, std::uint32_t gid,
+                                                     const KeeperService& service) {
   PLIMSOLL_TRY_ASSIGN(const sys::UniqueFd signals, TakeSignals());
+  std::array<int, 2> ends = {-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return sys::ErrnoError("socketpair");
+  }
+  sys::UniqueFd ours(ends[0]);
+  sys::UniqueFd theirs(ends[1]);
   const pid_t keeper = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) return sys::ErrnoError("fork");
   if (pid == 0) {
+    ours.Reset();
     PLIMSOLL_TRY(DropTo(uid, gid, keeper));
-    return std::optional<WorkerEnd>();
+    return std::variant<Keeper, WorkerEnd>(Keeper(std::move(theirs)));
   }
+  theirs.Reset();
   const sys::UniqueFd worker(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!worker.IsOpen()) {
     Error error = sys::ErrnoError("pidfd_open");
     (void)::kill(pid, SIGKILL);  // a child that nobody has reaped, so the number is still its own
     return error;
   }
-  return std::optional<WorkerEnd>(WaitFor(worker, signals));
+  return std::variant<Keeper, WorkerEnd>(WaitFor(worker, signals, std::move(ours), service));
 }
 
 }  // namespace plimsoll::run

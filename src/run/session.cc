@@ -309,9 +309,12 @@ result::RunResult Execute(const plan::SandboxPlan& plan, const Options& options)
   // Only now: the child of an undumpable process could not have written its id maps.
   (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);  // cannot fail with 0
   streams->CloseGuest();
-  return std::make_unique<Session>(plan, *std::move(sandbox), cgroup ? &*cgroup : nullptr,
-                                   *std::move(signals), *std::move(streams), options)
-      ->Run();
+  // On the heap: the pumps' threads hold its address.
+  const auto session =
+      std::make_unique<Session>(plan, *std::move(sandbox), cgroup ? &*cgroup : nullptr,
+                                *std::move(signals), *std::move(streams), options);
+  if (options.meanwhile) options.meanwhile();
+  return session->Run();
 }
 
 }  // namespace plimsoll::run

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "plan/sandbox_plan.h"
 #include "result/run_result.h"
@@ -10,10 +11,12 @@
 namespace plimsoll::run {
 
 struct Options {
-  bool forward_output = true;      // the guest's streams go to our 1 and 2 as they come
-  bool interactive = false;        // our standard input reaches the guest
-  std::uint64_t output_limit = 0;  // bytes of each stream kept in the result
-  ArtifactLimits artifacts = {};   // of what is kept in the result
+  bool forward_output = true;            // the guest's streams go to our 1 and 2 as they come
+  bool interactive = false;              // our standard input reaches the guest
+  std::uint64_t output_limit = 0;        // bytes of each stream kept in the result
+  ArtifactLimits artifacts = {};         // of what is kept in the result
+  std::function<void()> meanwhile = {};  // called once when the guest has been started: work that
+                                         // need not wait for its end
 };
 
 // Starts the plan's sandbox and waits for its end: forwards signals that this process gets, ends

@@ -79,7 +79,7 @@ TEST_F(Kill, OfAFirstRunLeavesAStoreThatTheNextRunMends) {
     runner.Signal(SIGKILL);
     runner.Wait();
     EXPECT_EQ(RunExec({"--store", store, "--", "sh", "-c", "exit 7"}).status, 7) << round;
-    EXPECT_TRUE(names(store) == names(good)) << "killed after " << 2 * round << " ms";
+    EXPECT_EQ(names(store), names(good)) << "killed after " << 2 * round << " ms";
   }
 }
 

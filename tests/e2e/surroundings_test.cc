@@ -81,7 +81,12 @@ TEST_F(Surroundings, InAnUnreadableWorkingDirectory) {
 }
 
 TEST_F(Surroundings, WithOddHomesWhenTheStoreIsElsewhere) {
-  for (const std::string home : {"", "relative", "/nonexistent", "/proc", "/dev/null", "/root/x"}) {
+  for (const std::string& home :
+       {std::string(), std::string("relative"), Folder() / "absent", std::string("/proc"),
+        std::string("/dev/null"), std::string("/root/x")}) {
+    Command first = Exec({"--", "true"});  // may say that it has made a key
+    SetVariable(first, "HOME", home);
+    EXPECT_EQ(RunCommand(std::move(first)).status, 0) << home;
     Command command = Hello();
     SetVariable(command, "HOME", home);
     ExpectHello(std::move(command), "HOME=" + home);
@@ -135,6 +140,9 @@ TEST_F(Surroundings, WithOddTemporaryDirectoriesAndLocales) {
 }
 
 TEST_F(Surroundings, WithoutAnyVariableButTheStores) {
+  Command first = Exec({"--store", StorePath(), "--", "true"});  // may make a key
+  first.environment.clear();
+  EXPECT_EQ(RunCommand(std::move(first)).status, 0);
   Command command = Hello({"--store", StorePath()});
   command.environment.clear();
   ExpectHello(std::move(command), "empty environment");

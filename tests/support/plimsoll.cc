@@ -62,6 +62,20 @@ std::optional<json::Value> Step(const json::Value& value, std::string_view key) 
 
 }  // namespace
 
+namespace {
+
+// A pair that anybody may know.
+constexpr std::string_view kPrivateKey =
+    "-----BEGIN PRIVATE KEY-----\n"
+    "MC4CAQAwBQYDK2VwBCIEIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f\n"
+    "-----END PRIVATE KEY-----\n";
+constexpr std::string_view kPublicKey =
+    "-----BEGIN PUBLIC KEY-----\n"
+    "MCowBQYDK2VwAyEAA6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg=\n"
+    "-----END PUBLIC KEY-----\n";
+
+}  // namespace
+
 PlimsollTest::PlimsollTest()
     : home_(folder_.MakeDirectory("home")),
       workspace_(folder_.MakeDirectory("workspace")),
@@ -69,6 +83,11 @@ PlimsollTest::PlimsollTest()
   AdoptOrphans();
   // The mode that a checkout usually has: a guest of root is somebody else.
   EXPECT_EQ(::chmod(folder_.Path().c_str(), 0755), 0);
+  // A user's second run: the first says that it has made a key.
+  folder_.MakeDirectory("home/.config");
+  folder_.MakeDirectory("home/.config/plimsoll");
+  folder_.WriteFile("home/.config/plimsoll/harness.key", kPrivateKey, 0600);
+  folder_.WriteFile("home/.config/plimsoll/harness.pub", kPublicKey);
 }
 
 PlimsollTest::~PlimsollTest() {
@@ -188,6 +207,8 @@ void SetVariable(Command& command, std::string_view name, std::string_view value
 std::vector<std::string> ListTree(const std::string& path) {
   std::vector<std::string> lines;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {
+    const std::string name = entry.path().filename();
+    if (name == "records.jsonl" || name == "runner-digest") continue;
     struct stat status = {};
     EXPECT_EQ(::lstat(entry.path().c_str(), &status), 0) << entry.path();
     lines.push_back(entry.path().string() + " " + std::to_string(status.st_mode) + " " +

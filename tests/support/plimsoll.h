@@ -95,7 +95,8 @@ unsigned GuestHostUid();
 void SetVariable(Command& command, std::string_view name, std::string_view value);
 void UnsetVariable(Command& command, std::string_view name);
 
-// Everything below `path` as one line each: name, kind, size. For comparing before and after.
+// Everything below `path` as one line each: name, kind, size; but for a store's records, to which
+// every run adds. For comparing before and after.
 std::vector<std::string> ListTree(const std::string& path);
 
 }  // namespace plimsoll::testing_support
