@@ -54,7 +54,7 @@ void WriteStream(json::Writer& writer, std::string_view name, const result::Stre
 
 void WriteStep(json::Writer& writer, const ResponseParts& parts, const result::RunResult& result) {
   writer.BeginObject();
-  writer.Member("command", ShellJoin(parts.plan->command));
+  writer.BytesMember("command", ShellJoin(parts.plan->command));
   writer.Member("exit_code", ExitStatus(result));
   writer.Member("signal", result.signal);
   writer.Member("timed_out", result.cause == Cause::kTimedOut);
