@@ -94,6 +94,24 @@ void WriteRefusal(json::Writer& writer, const result::RunResult& result) {
   }
 }
 
+// Whether nobody could have missed that the limit was hit: it is the runner's own clock, its own
+// reading, its own sum (then it ended the run), or the kernel that reports it. The others are
+// looked at now and then: the kernel may have refused a file or a process in between.
+bool IsSeenWhenHit(const plan::Limit& limit) {
+  return limit.mechanism == "timer" || limit.mechanism == "runner" || limit.name == "cpu-time" ||
+         (limit.name == "memory" && limit.mechanism == "cgroup");
+}
+
+void WriteHit(json::Writer& writer, const plan::Limit& limit, const std::vector<std::string>& hit) {
+  const bool is_hit = std::find(hit.begin(), hit.end(), limit.name) != hit.end();
+  writer.Key("hit");
+  if (is_hit || IsSeenWhenHit(limit)) {
+    writer.Bool(is_hit);
+  } else {
+    writer.Null();
+  }
+}
+
 void WriteLimits(json::Writer& writer, const plan::SandboxPlan* plan,
                  const std::vector<std::string>& hit) {
   writer.Key("limits").BeginArray();
@@ -103,7 +121,7 @@ void WriteLimits(json::Writer& writer, const plan::SandboxPlan* plan,
       writer.Member("name", limit.name);
       writer.Member("value", limit.value);
       writer.Member("mechanism", limit.mechanism);
-      writer.Member("hit", std::find(hit.begin(), hit.end(), limit.name) != hit.end());
+      WriteHit(writer, limit, hit);
       writer.EndObject();
     }
   }

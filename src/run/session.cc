@@ -245,6 +245,7 @@ class Session {
     sys::UniqueFd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)).Reset();
     result.out = out_.Finish();
     result.err = err_.Finish();
+    if (result.out.truncated || result.err.truncated) Hit("output-limit");
     result.usage.wall_ms = static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - started_).count());
     // What the end of process 1 killed was not waited for, so its time is in no one's usage.
