@@ -27,22 +27,6 @@ constexpr std::array<Utf8Form, 8> kUtf8Forms = {{{0xC2, 0xDF, 0x80, 0xBF, 2},
                                                  {0xF1, 0xF3, 0x80, 0xBF, 4},
                                                  {0xF4, 0xF4, 0x80, 0x8F, 4}}};
 
-// Length of the well-formed UTF-8 sequence at the start of `bytes`, 0 when there is none.
-std::size_t Utf8Length(std::string_view bytes) {
-  if (bytes.empty()) return 0;
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
-  if (byte(0) < 0x80) return 1;
-  for (const Utf8Form& form : kUtf8Forms) {
-    if (byte(0) < form.first_lead || byte(0) > form.last_lead) continue;
-    if (bytes.size() < form.length) return 0;
-    bool is_good = byte(1) >= form.least_second && byte(1) <= form.most_second;
-    for (std::size_t i = 2; i < form.length; ++i)
-      is_good = is_good && byte(i) >= 0x80 && byte(i) <= 0xBF;
-    return is_good ? form.length : 0;
-  }
-  return 0;
-}
-
 void AppendEscaped(std::string& out, unsigned char byte) {
   out += "\\x";
   out += kHexDigits[byte >> 4U];
@@ -65,6 +49,21 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
 }
 
 }  // namespace
+
+std::size_t Utf8Length(std::string_view bytes) {
+  if (bytes.empty()) return 0;
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
+  if (byte(0) < 0x80) return 1;
+  for (const Utf8Form& form : kUtf8Forms) {
+    if (byte(0) < form.first_lead || byte(0) > form.last_lead) continue;
+    if (bytes.size() < form.length) return 0;
+    bool is_good = byte(1) >= form.least_second && byte(1) <= form.most_second;
+    for (std::size_t i = 2; i < form.length; ++i)
+      is_good = is_good && byte(i) >= 0x80 && byte(i) <= 0xBF;
+    return is_good ? form.length : 0;
+  }
+  return 0;
+}
 
 std::string Quote(std::string_view text, std::size_t max_bytes) {
   std::string out = "'";

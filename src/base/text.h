@@ -37,6 +37,10 @@ std::optional<double> TakeDecimal(std::string_view& text);
 // `value` with the digits of `base`, as C writes it: 10 plain, 16 behind "0x", 8 behind "0".
 std::string Number(std::uint64_t value, int base = 10);
 
+// The length of the well-formed UTF-8 character that the text begins with; 0 when it begins with
+// none.
+std::size_t Utf8Length(std::string_view text);
+
 // True when the bytes are well-formed UTF-8 (no overlong forms, no surrogates; RFC 3629).
 bool IsUtf8(std::string_view bytes);
 

@@ -26,13 +26,6 @@ std::string At(const json::Value& object, std::string_view name) {
   return writer.Take();
 }
 
-// A command or a path; one that is no UTF-8 is shown as Quote() shows it.
-std::string Word(const json::Value& object, std::string_view name) {
-  const auto value = object.Find(name);
-  if (!value || !*value || (*value)->GetKind() != json::Kind::kObject) return At(object, name);
-  return Quote(DecodeBase64(At(**value, "base64")).value_or(""));
-}
-
 std::vector<json::Value> Items(const json::Value& object, std::string_view name) {
   const auto value = object.Find(name);
   if (!value || !*value) return {};
@@ -87,13 +80,13 @@ std::string RunRows(const json::Value& response) {
   const auto project = response.Find("project");
   if (!project || !*project) return rows;
   for (const json::Value& step : Items(**project, "steps")) {
-    rows += Row("ran", Word(step, "command"));
+    rows += Row("ran", At(step, "command"));
     rows += Row("  ended", EndOf(step));
     rows += Row("  stdout", StreamOf(step, "stdout"));
     rows += Row("  stderr", StreamOf(step, "stderr"));
   }
   for (const json::Value& artifact : Items(**project, "artifacts"))
-    rows += Row("artifact", Word(artifact, "path") + " " + At(artifact, "bytes") +
+    rows += Row("artifact", At(artifact, "path") + " " + At(artifact, "bytes") +
                                 " bytes, sha256:" + At(artifact, "sha256"));
   const std::string detail = At(**project, "outcome_detail");
   rows += Row("outcome", At(**project, "outcome") + (detail.empty() ? "" : ": " + detail) +

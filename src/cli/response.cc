@@ -35,16 +35,6 @@ void WriteContent(json::Writer& writer, const std::string& bytes) {
   writer.Member(is_text ? "text" : "base64", is_text ? bytes : Base64(bytes));
 }
 
-// A command or a path: a text, or {"base64"} of one that is no UTF-8.
-void WriteText(json::Writer& writer, std::string_view name, const std::string& text) {
-  writer.Key(name);
-  if (IsUtf8(text)) {
-    writer.String(text);
-  } else {
-    writer.BeginObject().Member("base64", Base64(text)).EndObject();
-  }
-}
-
 void WriteStream(json::Writer& writer, std::string_view name, const result::Stream& stream) {
   writer.Key(name).BeginObject();
   WriteContent(writer, stream.kept);
@@ -56,7 +46,7 @@ void WriteStream(json::Writer& writer, std::string_view name, const result::Stre
 
 void WriteStep(json::Writer& writer, const result::Step& step) {
   writer.BeginObject();
-  WriteText(writer, "command", step.command);
+  writer.BytesMember("command", step.command);
   writer.Member("exit_code", step.exit_code);
   writer.Member("signal", step.signal);
   writer.Member("timed_out", step.timed_out);
@@ -70,7 +60,7 @@ void WriteArtifacts(json::Writer& writer, const result::RunResult& result) {
   writer.Key("artifacts").BeginArray();
   for (const result::Artifact& artifact : result.artifacts) {
     writer.BeginObject();
-    WriteText(writer, "path", artifact.path);
+    writer.BytesMember("path", artifact.path);
     writer.Member("bytes", artifact.content.size());
     writer.Member("sha256", crypto::Sha256HexOf(artifact.content));
     WriteContent(writer, artifact.content);
@@ -80,7 +70,7 @@ void WriteArtifacts(json::Writer& writer, const result::RunResult& result) {
   writer.Key("artifacts_missing").BeginArray();
   for (const result::MissingArtifact& missing : result.missing_artifacts) {
     writer.BeginObject();
-    WriteText(writer, "path", missing.path);
+    writer.BytesMember("path", missing.path);
     writer.Member("reason", missing.reason);
     writer.EndObject();
   }
@@ -117,6 +107,24 @@ void WriteRefusal(json::Writer& writer, const result::RunResult& result) {
   }
 }
 
+// Whether nobody could have missed that the limit was hit: it is the runner's own clock, its own
+// reading, its own sum (then it ended the run), or the kernel that reports it. The others are
+// looked at now and then: the kernel may have refused a file or a process in between.
+bool IsSeenWhenHit(const plan::Limit& limit) {
+  return limit.mechanism == "timer" || limit.mechanism == "runner" || limit.name == "cpu-time" ||
+         (limit.name == "memory" && limit.mechanism == "cgroup");
+}
+
+void WriteHit(json::Writer& writer, const plan::Limit& limit, const std::vector<std::string>& hit) {
+  const bool is_hit = std::find(hit.begin(), hit.end(), limit.name) != hit.end();
+  writer.Key("hit");
+  if (is_hit || IsSeenWhenHit(limit)) {
+    writer.Bool(is_hit);
+  } else {
+    writer.Null();
+  }
+}
+
 void WriteLimits(json::Writer& writer, const plan::SandboxPlan* plan,
                  const std::vector<std::string>& hit) {
   writer.Key("limits").BeginArray();
@@ -126,7 +134,7 @@ void WriteLimits(json::Writer& writer, const plan::SandboxPlan* plan,
       writer.Member("name", limit.name);
       writer.Member("value", limit.value);
       writer.Member("mechanism", limit.mechanism);
-      writer.Member("hit", std::find(hit.begin(), hit.end(), limit.name) != hit.end());
+      WriteHit(writer, limit, hit);
       writer.EndObject();
     }
   }

@@ -134,7 +134,7 @@ sys::HostFacts HostOfTheCloner(bool is_root) {
 Result<Examination> Examine(const std::string& store, const std::vector<std::string>& guarded) {
   Examination examination;
   Findings& findings = examination.findings;
-  const bool is_root = ::geteuid() == 0;
+  const bool is_root = sys::IsRootOfHost();
   findings.surroundings.is_root = is_root;
   findings.host = HostOfTheCloner(is_root);
 

@@ -17,8 +17,8 @@ void AppendNumber(std::string& text, T number) {
   text.append(digits.data(), end.ptr);
 }
 
-// The escape of a byte that may not stand as it is; empty for all others. DEL is escaped as well,
-// since some terminals act on it.
+// The escape of a byte that may not stand as it is. DEL is escaped as well, since some terminals
+// act on it.
 std::string Escape(char byte) {
   switch (byte) {
     case '"':
@@ -34,9 +34,12 @@ std::string Escape(char byte) {
     default:
       break;
   }
-  const auto code = static_cast<unsigned char>(byte);
-  if (code >= 0x20 && code != 0x7F) return {};
   return "\\u00" + Hex(std::string_view(&byte, 1));
+}
+
+// No document may hold it, so it is shown as Quote() shows it.
+std::string EscapeNoUtf8(char byte) {
+  return "\\\\x" + Hex(std::string_view(&byte, 1));
 }
 
 }  // namespace
@@ -92,11 +95,16 @@ void Writer::AppendString(std::string_view text) {
     return escaped;
   }();
   std::size_t copied = 0;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (!kEscaped[static_cast<unsigned char>(text[at])]) continue;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto code = static_cast<unsigned char>(text[at]);
+    const std::size_t length = code < 0x80 ? 1 : Utf8Length(text.substr(at));
+    if (length > 0 && !kEscaped[code]) {
+      at += length;
+      continue;
+    }
     text_.append(text, copied, at - copied);
-    text_ += Escape(text[at]);
-    copied = at + 1;
+    text_ += code < 0x80 ? Escape(text[at]) : EscapeNoUtf8(text[at]);
+    copied = ++at;
   }
   text_.append(text, copied);
   text_ += '"';
@@ -153,6 +161,11 @@ Writer& Writer::Raw(std::string_view json) {
   BeforeValue();
   text_ += json;
   return *this;
+}
+
+Writer& Writer::BytesMember(std::string_view name, std::string_view bytes) {
+  Member(name, bytes);
+  return IsUtf8(bytes) ? *this : Member(std::string(name) + "_base64", Base64(bytes));
 }
 
 std::string Writer::Take() {

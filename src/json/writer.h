@@ -12,7 +12,8 @@
 namespace plimsoll::json {
 
 // Builds one document. Calls must nest as JSON does; inside an object every value follows its
-// Key() (or is written by Member()). Texts must be UTF-8.
+// Key() (or is written by Member()). The document is UTF-8 whatever the texts are: a byte that is
+// none reads as \xNN, as Quote() writes it; where the bytes themselves matter, use BytesMember().
 class Writer {
  public:
   enum class Style {
@@ -57,6 +58,10 @@ class Writer {
       return Double(value);
     }
   }
+
+  // A text that need not be UTF-8: Member(), and when it is none, a second member named
+  // `name`_base64 with the very bytes.
+  Writer& BytesMember(std::string_view name, std::string_view bytes);
 
   // The document so far.
   const std::string& Text() const { return text_; }

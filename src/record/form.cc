@@ -79,6 +79,17 @@ Result<std::string> ReadWord(const json::Value& value) {
   return std::string(text);
 }
 
+// What Writer::BytesMember() has written.
+Result<std::string> ReadBytes(const json::Value& object, std::string_view name) {
+  PLIMSOLL_TRY_ASSIGN(const auto encoded, object.Find(std::string(name) + "_base64"));
+  PLIMSOLL_TRY_ASSIGN(const std::string_view text, Text(object, name));
+  if (!encoded) return std::string(text);
+  PLIMSOLL_TRY_ASSIGN(const std::string_view base64, encoded->String());
+  auto bytes = DecodeBase64(base64);
+  if (!bytes) return encoded->Complaint("expected standard base64 with padding");
+  return *std::move(bytes);
+}
+
 Result<std::string> StepCommand(const json::Value& value) {
   const auto argv = value.GetKind() == json::Kind::kObject
                         ? value.Find("argv")
@@ -141,11 +152,10 @@ Result<Stream> ReadStream(const json::Value& step, std::string_view name) {
 }
 
 Result<void> ReadStep(const json::Value& step, StoredResult& result) {
-  PLIMSOLL_TRY(
-      step.OnlyMembers({"command", "exit_code", "signal", "timed_out", "oom", "stdout", "stderr"}));
+  PLIMSOLL_TRY(step.OnlyMembers({"command", "command_base64", "exit_code", "signal", "timed_out",
+                                 "oom", "stdout", "stderr"}));
   StepFields fields;
-  PLIMSOLL_TRY_ASSIGN(const json::Value command, step.Member("command"));
-  PLIMSOLL_TRY_ASSIGN(std::string text, ReadWord(command));
+  PLIMSOLL_TRY_ASSIGN(std::string text, ReadBytes(step, "command"));
   fields.command = Keep(result.texts, std::move(text));
   PLIMSOLL_TRY_ASSIGN(const json::Value code, step.Member("exit_code"));
   PLIMSOLL_TRY_ASSIGN(fields.exit_code, code.Int());
@@ -161,9 +171,8 @@ Result<void> ReadStep(const json::Value& step, StoredResult& result) {
 }
 
 Result<void> ReadArtifact(const json::Value& artifact, StoredResult& result) {
-  PLIMSOLL_TRY(artifact.OnlyMembers({"path", "bytes", "sha256", "text", "base64"}));
-  PLIMSOLL_TRY_ASSIGN(const json::Value name, artifact.Member("path"));
-  PLIMSOLL_TRY_ASSIGN(std::string path, ReadWord(name));
+  PLIMSOLL_TRY(artifact.OnlyMembers({"path", "path_base64", "bytes", "sha256", "text", "base64"}));
+  PLIMSOLL_TRY_ASSIGN(std::string path, ReadBytes(artifact, "path"));
   PLIMSOLL_TRY_ASSIGN(std::string content, ReadContent(artifact));
   PLIMSOLL_TRY_ASSIGN(const json::Value bytes, artifact.Member("bytes"));
   PLIMSOLL_TRY_ASSIGN(const std::uint64_t size, bytes.Uint());

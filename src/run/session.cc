@@ -222,8 +222,10 @@ class Session {
     // until the kernel looks for such, as it does when any unix socket is closed.
     sys::UniqueFd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)).Reset();
     std::vector<result::Stream> streams;
-    for (OutputPump& pump : pumps_)
+    for (OutputPump& pump : pumps_) {
       streams.push_back(pump.Finish());
+      if (streams.back().truncated) Hit("output-limit");
+    }
     result.usage.wall_ms = static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - started_).count());
     // What the end of process 1 killed was not waited for, so its time is in no one's usage.

@@ -247,6 +247,17 @@ TEST_F(Doctor, SaysWhomTheGuestOfRootIs) {
   EXPECT_NE(line.find(expected), std::string::npos) << line;
 }
 
+// An ordinary user of the host, as in a rootless container: nothing to give up, and a run works.
+TEST_F(Doctor, AnswersTheRootOfAUserNamespaceAsARunDoes) {
+  for (const std::string verb : {"exec -- true", "doctor"}) {
+    Command command = CommandOf({"/usr/bin/unshare", "--user", "--map-root-user", "/bin/sh", "-c",
+                                 testing_support::Binary() + " " + verb});
+    command.prepare = BecomeOrdinary;
+    const Outcome outcome = RunCommand(std::move(command));
+    EXPECT_EQ(outcome.status, 0) << verb << "\n" << outcome.out << outcome.err;
+  }
+}
+
 TEST_F(Doctor, RefusesAWrongCommandLine) {
   const Outcome flag = Run({"--jsno"});
   EXPECT_EQ(flag.status, 125);

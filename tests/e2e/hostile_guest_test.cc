@@ -200,6 +200,18 @@ TEST_F(HostileGuest, CannotKeepOtherRunsFromAFileOfTheImage) {
   holder.Wait();
 }
 
+// Runs share the image's inodes, and with them its locks; a layer of the run's own has its own.
+TEST_F(HostileGuest, CannotLockAFileOfTheImageInAWritableRoot) {
+  for (const Words& flags : {Words{}, Words{"--writable-root"}}) {
+    Process holder(Attack("hostile_files", {"lease", "/bin/sh"}, flags));
+    holder.ReadUntil("up ok\n");
+    const Outcome other = RunCommand(Attack("hostile_files", {"lock", "/bin/sh"}, flags));
+    EXPECT_EQ(other.out, flags.empty() ? "flock EAGAIN\n" : "flock ok\n") << other.err;
+    holder.Signal(SIGKILL);
+    holder.Wait();
+  }
+}
+
 TEST_F(HostileGuest, ThatFloodsBothStreamsHasEveryByteCounted) {
   const auto answer = Respond("hostile_files", "flood", 2);
   ExpectStream(answer, "stdout", std::string(1000003, 'o'));

@@ -116,7 +116,28 @@ TEST_F(Limits, OnFilesThatWereHitAreReported) {
   EXPECT_EQ(At(answer, "/project/steps/0/exit_code"), "1");
   EXPECT_EQ(Mechanism(answer, "tmpfs-size"), "tmpfs");
   EXPECT_EQ(LimitMember(answer, "tmpfs-size", "hit"), "true");
-  EXPECT_EQ(LimitMember(answer, "memory", "hit"), "false");
+}
+
+TEST_F(Limits, OnOutputThatWereHitAreReported) {
+  const auto cut = ParseAnswer(RunScript("echo hello >&2", {"--json", "--output-limit", "2"}));
+  EXPECT_EQ(At(cut, "/project/steps/0/stderr/truncated"), "true");
+  EXPECT_EQ(LimitMember(cut, "output-limit", "hit"), "true");
+  const auto whole = ParseAnswer(RunScript("echo hello", {"--json", "--output-limit", "6"}));
+  EXPECT_EQ(LimitMember(whole, "output-limit", "hit"), "false");
+}
+
+// The guest ran into both, and nobody looked at that moment.
+TEST_F(Limits, AreNotSaidToBeMissedWhenNobodyCanKnow) {
+  const auto answer = ParseAnswer(
+      RunScript("dd if=/dev/zero of=/tmp/x bs=64k count=99; rm /tmp/x",
+                {"--json", "--tmpfs-size", "1M", "--timeout", "50", "--cpu-time", "50"}));
+  EXPECT_NE(At(answer, "/project/steps/0/stderr/text").find("No space left"), std::string::npos);
+  EXPECT_EQ(LimitMember(answer, "tmpfs-size", "hit"), "null");
+  EXPECT_EQ(LimitMember(answer, "pids", "hit"), "null");
+  EXPECT_EQ(LimitMember(answer, "memory", "hit"),
+            Mechanism(answer, "memory") == "cgroup" ? "false" : "null");
+  EXPECT_EQ(LimitMember(answer, "timeout", "hit"), "false");
+  EXPECT_EQ(LimitMember(answer, "cpu-time", "hit"), "false");
 }
 
 TEST_F(Limits, OnFilesCountThemToo) {

@@ -91,6 +91,12 @@ static int lease(const char* path) {
   stay();
 }
 
+// Whether somebody else has it locked.
+static int lock_at_once(const char* path) {
+  report("flock", flock(open(path, O_RDONLY), LOCK_EX | LOCK_NB));
+  return 0;
+}
+
 // Sends two descriptors from a socket, to `path` or, without one, to its other end.
 static ssize_t send_descriptors(int from, const char* path, const int descriptors[2]) {
   const size_t size = 2 * sizeof(int);
@@ -173,8 +179,10 @@ static int fill_work(const char* argument) {
 
 int main(int count, char** words) {
   static const struct attack attacks[] = {
-      {"pipes", fill_pipes}, {"splice", splice_and_change},    {"modes", change_modes},
-      {"lease", lease},      {"leave-streams", leave_streams}, {"leave-file", leave_file},
-      {"flood", flood},      {"fill-work", fill_work}};
+      {"pipes", fill_pipes},      {"splice", splice_and_change},
+      {"modes", change_modes},    {"lease", lease},
+      {"lock", lock_at_once},     {"leave-streams", leave_streams},
+      {"leave-file", leave_file}, {"flood", flood},
+      {"fill-work", fill_work}};
   return run_attack(attacks, COUNT(attacks), count, words);
 }

@@ -51,6 +51,11 @@ def word(value):
     return base64.b64decode(value["base64"]) if isinstance(value, dict) else value.encode()
 
 
+def in_bytes(value, name):
+    encoded = value.get(name + "_base64")
+    return base64.b64decode(encoded) if encoded else value[name].encode()
+
+
 def quoted(argument):
     """A word in single quotes, whatever it is."""
     return b"'" + argument.replace(b"'", b"'\\''") + b"'"
@@ -93,11 +98,11 @@ def result_digest(response):
     encoder.add("outcome_detail", project["outcome_detail"])
     encoder.add("artifacts_truncated", project["artifacts_truncated"])
     encoder.group("steps", [
-        (word(step["command"]), step["exit_code"], step["timed_out"], content(step["stdout"]), content(step["stderr"]),
+        (in_bytes(step, "command"), step["exit_code"], step["timed_out"], content(step["stdout"]), content(step["stderr"]),
          step["stdout"]["truncated"], step["stderr"]["truncated"]) for step in project["steps"]],
         "step_command", "step_exit_code", "step_timed_out", "step_stdout", "step_stderr",
         "step_stdout_truncated", "step_stderr_truncated")
-    encoder.group("artifacts", [(file["path"], content(file)) for file in project["artifacts"]],
+    encoder.group("artifacts", [(in_bytes(file, "path"), content(file)) for file in project["artifacts"]],
                   "artifact_path", "artifact_content")
     return encoder.hex()
 

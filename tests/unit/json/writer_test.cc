@@ -56,6 +56,26 @@ TEST(JsonWriter, EveryByteSurvivesWriterAndReader) {
   EXPECT_EQ(*members->front().second.String(), text);
 }
 
+TEST(JsonWriter, TextsThatAreNoUtf8ReadAsHexAndTheDocumentIsUtf8) {
+  Writer writer;
+  writer.BeginArray()
+      .String(
+          "a\xff"
+          "b")
+      .String("\xc3")
+      .String("\xed\xa0\x80")
+      .String("\xC3\xA9")
+      .EndArray();
+  EXPECT_EQ(writer.Text(), R"(["a\\xffb","\\xc3","\\xed\\xa0\\x80",")"
+                           "\xC3\xA9\"]");
+}
+
+TEST(JsonWriter, BytesThatAreNoUtf8StandInASecondMember) {
+  Writer writer;
+  writer.BeginObject().BytesMember("a", "text").BytesMember("b", "\xff").EndObject();
+  EXPECT_EQ(writer.Text(), R"({"a":"text","b":"\\xff","b_base64":"/w=="})");
+}
+
 TEST(JsonWriter, TakeLeavesAnEmptyWriter) {
   Writer writer;
   writer.BeginArray().EndArray();
