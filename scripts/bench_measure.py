@@ -46,8 +46,9 @@ class Bench:
 
     # ---- the things that are compared ----
 
-    def exec(self, rest):
-        return f"{self.program} exec --store {self.memory}/store {rest}"
+    def exec(self, rest, record="--no-record"):
+        """Peers sign nothing, so that their rows compare runs without a record."""
+        return f"{self.program} exec --store {self.memory}/store {record} {rest}"
 
     def bubblewrap(self, tree, command, program=None):
         """With the filter that its users have, which libseccomp exports, or another program."""
@@ -116,6 +117,23 @@ class Bench:
         self.ratio_row("start of true: bubblewrap, our filter", result, "plimsoll", "our filter")
         self.ratio_row("start of true, machine's CPU: bubblewrap", result, "plimsoll", "bubblewrap", key="cpu_ms")
         self.ratio_row("start of true, machine's CPU: floor", result, "plimsoll", "floor", key="cpu_ms")
+
+    def record(self):
+        if not self.wanted("record"):
+            return
+        flags = f"--record {self.memory}/records.jsonl --key {self.memory}/bench.key"
+        run(f"{self.program} keygen {self.memory}/bench.key")
+        result = self.in_turn({"with": self.exec("-- true", flags), "without": self.exec("-- true")})
+        added = result["with"]["ms"] - result["without"]["ms"]
+        self.row("record: adds to true", f"{added:.2f} ms", "", added, 0.5, result)
+        verify = f"{self.program} verify --pub {self.memory}/bench.pub {self.memory}/records.jsonl"
+        lines = int(run(verify).stdout.split()[0])
+        taken = self.in_turn({"verify": verify})["verify"]["ms"]
+        openssl = run("openssl speed -seconds 1 ed25519 2>/dev/null").stdout.split()
+        peer = float(openssl[-1]) * os.cpu_count()
+        ours = lines / taken * 1000
+        self.row("record: lines verified, openssl's speed", f"{ours:.0f}/s", f"{peer:.0f}/s", ours / peer,
+                 0.6, {"lines": lines, "ms": taken}, at_least=True)
 
     def image_size(self):
         if not self.wanted("image"):
@@ -263,7 +281,7 @@ def main():
     for image in ("", "--image python"):
         run(bench.exec(f"{image} -- true"))  # the first run of an image makes its tree
     print(f"{'what':<44} {'plimsoll':>10} {'peer':>10} {'ratio':>6}  target   met")
-    for measure in (bench.start, bench.image_size, bench.throughput, bench.memory_row, bench.output,
+    for measure in (bench.start, bench.record, bench.image_size, bench.throughput, bench.memory_row, bench.output,
                     bench.unpack, bench.load, bench.system_calls, bench.libraries):
         measure()
     document = {"machine": machine(), "program_sha256": hashlib.sha256(bench.program.read_bytes()).hexdigest(),
