@@ -41,6 +41,13 @@ Result<std::string> Hash(int file) {
   }
 }
 
+// In place and not beside: a process that is killed here leaves nothing but a text that is too
+// short, which nobody takes for an answer. Where it cannot be kept, the next run hashes again.
+void Keep(const std::string& path, std::string_view text) {
+  const auto file = sys::Open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
+  if (file) (void)sys::WriteAll(file->Get(), text, path);
+}
+
 }  // namespace
 
 Result<std::string> OwnDigest(const std::string& cache) {
@@ -54,7 +61,7 @@ Result<std::string> OwnDigest(const std::string& cache) {
     return cached->substr(identity.size());
   }
   PLIMSOLL_TRY_ASSIGN(std::string digest, Hash(file.Get()));
-  (void)sys::ReplaceFile(AT_FDCWD, path, identity + digest, 0600);  // else the next run hashes
+  Keep(path, identity + digest);
   return digest;
 }
 
