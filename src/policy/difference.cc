@@ -41,6 +41,31 @@ Result<std::vector<ProfileEntry>> ReadAllowed(const json::Value& value) {
   return entries;
 }
 
+Result<std::vector<ProfileEntry>> ReadRefused(const json::Value& value) {
+  PLIMSOLL_TRY_ASSIGN(std::vector<ProfileEntry> entries, ParseEntry(value, {}));
+  PLIMSOLL_TRY(ReadComment(value));
+  for (const ProfileEntry& entry : entries) {
+    if ((entry.rule.action & SECCOMP_RET_ACTION_FULL) != SECCOMP_RET_ERRNO) {
+      return value.Complaint("expected the action 'SCMP_ACT_ERRNO'");
+    }
+    if (!entry.rule.tests.empty()) return value.Complaint("a refusal has no 'args'");
+  }
+  return entries;
+}
+
+using ReadEntries = Result<std::vector<ProfileEntry>>(const json::Value& value);
+
+// The entries of all items of the list.
+Result<std::vector<ProfileEntry>> ReadList(const json::Value& list, ReadEntries* read) {
+  PLIMSOLL_TRY_ASSIGN(const std::vector<json::Value> values, list.Array());
+  std::vector<ProfileEntry> all;
+  for (const json::Value& value : values) {
+    PLIMSOLL_TRY_ASSIGN(std::vector<ProfileEntry> entries, read(value));
+    std::move(entries.begin(), entries.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
 bool LetsPass(const Rule& rule) {
   return rule.action == SECCOMP_RET_ALLOW || rule.action == SECCOMP_RET_LOG;
 }
@@ -134,13 +159,21 @@ Result<void> Restrict(const Difference& difference, const std::string& name, Pro
   return {};
 }
 
+// Puts the entry's answer in the place of every rule that lets one of its calls pass.
+void RefuseCalls(const ProfileEntry& refused, Profile& profile) {
+  for (const std::string& name : refused.names) {
+    if (TakeAllowed(name, profile).empty()) continue;
+    profile.entries.push_back({.names = {name}, .rule = refused.rule, .comment = refused.comment});
+  }
+}
+
 }  // namespace
 
 Result<Difference> ParseDifference(std::string_view text, std::string_view name) {
   PLIMSOLL_TRY_ASSIGN(const json::Document document,
                       json::Parse(std::string(text), std::string(name)));
   const json::Value root = document.Root();
-  PLIMSOLL_TRY(root.OnlyMembers({"allow", "comment", "restrict"}));
+  PLIMSOLL_TRY(root.OnlyMembers({"allow", "comment", "refuse", "restrict"}));
   Difference difference;
   PLIMSOLL_TRY_ASSIGN(difference.comment, ReadComment(root));
   PLIMSOLL_TRY_ASSIGN(const json::Value restricted, root.Member("restrict"));
@@ -150,10 +183,10 @@ Result<Difference> ParseDifference(std::string_view text, std::string_view name)
     difference.restrictions.push_back(std::move(restriction));
   }
   PLIMSOLL_TRY_ASSIGN(const json::Value allow, root.Member("allow"));
-  PLIMSOLL_TRY_ASSIGN(const std::vector<json::Value> values, allow.Array());
-  for (const json::Value& value : values) {
-    PLIMSOLL_TRY_ASSIGN(std::vector<ProfileEntry> entries, ReadAllowed(value));
-    std::move(entries.begin(), entries.end(), std::back_inserter(difference.allowed));
+  PLIMSOLL_TRY_ASSIGN(difference.allowed, ReadList(allow, ReadAllowed));
+  PLIMSOLL_TRY_ASSIGN(const auto refuse, root.Find("refuse"));
+  if (refuse) {
+    PLIMSOLL_TRY_ASSIGN(difference.refused, ReadList(*refuse, ReadRefused));
   }
   return difference;
 }
@@ -161,6 +194,8 @@ Result<Difference> ParseDifference(std::string_view text, std::string_view name)
 Result<Profile> Apply(const Difference& difference, Profile profile) {
   for (const std::string& name : RestrictedCalls(difference))
     PLIMSOLL_TRY(Restrict(difference, name, profile));
+  for (const ProfileEntry& entry : difference.refused)
+    RefuseCalls(entry, profile);
   profile.entries.insert(profile.entries.end(), difference.allowed.begin(),
                          difference.allowed.end());
   return profile;

@@ -145,9 +145,9 @@ TEST(DefaultPolicy, DigestsWithADifferenceAreTheSameOnEveryMachine) {
   const Policy policy = Shipped({.writable_volume = true});
   EXPECT_EQ(policy.differences, std::vector<std::string>{"rw-volume"});
   EXPECT_EQ(policy.digest,
-            "seccomp:sha256:f79c207d65c35e6c64083caaccac046353a4c5ea0c13224a8fad54c218fa922b");
+            "seccomp:sha256:7a7df7da9424a95df491179067f3cabde0082a108052880f67ab070a317c11e3");
   EXPECT_EQ(policy.program_digest,
-            "sha256:e24305b7f73fc7d075a60c6d3525282d50236264082067e384da740037c0a1ac");
+            "sha256:0a0b2e56fa03643a2f4cf4dbd788361db3090f71c792e84bf3abb2efb6e30429");
   const auto sdk = ReadSource("default", {"sdk"}, {});
   ASSERT_TRUE(sdk.has_value());
   EXPECT_EQ(sdk->digest,

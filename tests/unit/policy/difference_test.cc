@@ -127,6 +127,14 @@ TEST(RwVolumeDifference, LetsNoModeWithTheSetUserOrGroupBitPass) {
   }
 }
 
+TEST(RwVolumeDifference, AnswersCallsWhoseModeLiesInMemoryLikeAKernelWithoutThem) {
+  constexpr std::uint32_t kFchmodat2 = 452;
+  const Verdicts verdicts = VerdictsFor(SourceOf({"rw-volume"}));
+  EXPECT_EQ(Decide(verdicts, Call(__NR_openat2, {})), Refuse(ENOSYS));
+  EXPECT_EQ(Decide(VerdictsFor(SourceOf({})), Call(__NR_openat2, {})), SECCOMP_RET_ALLOW);
+  EXPECT_NE(Decide(verdicts, Call(kFchmodat2, {})), SECCOMP_RET_ALLOW) << "the guard's to answer";
+}
+
 TEST(RwVolumeDifference, OpensFilesWithoutLookingAtAModeThatTheKernelDoesNotLookAt) {
   const Verdicts verdicts = VerdictsFor(SourceOf({"rw-volume"}));
   EXPECT_EQ(Decide(verdicts, Call(__NR_open, {0, 0, 06777})), SECCOMP_RET_ALLOW);
@@ -194,6 +202,25 @@ TEST(Apply, ConditionsThatNoTextCanJoinAreAnError) {
             "test");
 }
 
+// A difference that refuses `name` with ENOSYS.
+Difference Refusing(const std::string& name) {
+  return DifferenceOf(R"({"comment":"","allow":[],"restrict":[],"refuse":[{"names":[")" + name +
+                      R"("],"action":"SCMP_ACT_ERRNO","errnoRet":38,"comment":""}]})");
+}
+
+TEST(Apply, ARefusalTakesThePlaceOfEveryPermission) {
+  const Profile profile = ProfileOf(
+      ProfileText(Entry("read", "ALLOW", Equal(0, 7)) + "," + Entry("write", "ALLOW", "")));
+  EXPECT_EQ(Answer(Applied(Refusing("read"), profile), __NR_read, {7}), Refuse(ENOSYS));
+  EXPECT_EQ(Answer(Applied(Refusing("read"), profile), __NR_write, {7}), SECCOMP_RET_ALLOW);
+}
+
+TEST(Apply, ARefusalLeavesCallsAloneThatWereRefused) {
+  const Profile profile = ProfileOf(ProfileText(Entry("read", "ERRNO", "")));
+  EXPECT_EQ(Applied(Refusing("read"), profile), profile);
+  EXPECT_EQ(Applied(Refusing("write"), profile), profile);
+}
+
 TEST(Apply, AlternativesOfOneCallAddUp) {
   const Profile profile = ProfileOf(ProfileText(Entry("read", "ALLOW", "")));
   const Difference difference = Restricting(Restriction("read", Equal(0, 1)) + "," +
@@ -231,8 +258,9 @@ TEST(Apply, LeavesWhatItDoesNotNameInItsOrder) {
 
 // The calls that some difference names, and two that none does.
 const Names& SomeCalls() {
-  static const Names calls = {"chmod", "fchmod",     "fchmodat",   "creat",  "open", "openat",
-                              "mknod", "getsockopt", "setsockopt", "socket", "read", "clone3"};
+  static const Names calls = {"chmod",  "fchmod",  "fchmodat", "creat",      "open",
+                              "openat", "openat2", "mknod",    "getsockopt", "setsockopt",
+                              "socket", "read",    "clone3"};
   return calls;
 }
 
@@ -320,6 +348,14 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"RestrictionWithoutConditions",
               R"({"comment":"","allow":[],"restrict":[{"names":["read"],"comment":""}]})",
               "/restrict/0: a restriction without 'args' restricts nothing"},
+        Wrong{"RefusalWithConditions",
+              R"({"comment":"","allow":[],"restrict":[],"refuse":[{"names":["read"],"comment":"",)"
+              R"("action":"SCMP_ACT_ERRNO","args":[{"index":0,"op":"SCMP_CMP_EQ","value":1}]}]})",
+              "/refuse/0: a refusal has no 'args'"},
+        Wrong{"PermissionAmongRefusals",
+              R"({"comment":"","allow":[],"restrict":[],"refuse":[)"
+              R"({"names":["read"],"action":"SCMP_ACT_ALLOW","comment":""}]})",
+              "/refuse/0: expected the action 'SCMP_ACT_ERRNO'"},
         Wrong{"RestrictionWithAnAction",
               R"({"comment":"","allow":[],"restrict":[)"
               R"({"names":["read"],"comment":"","action":"SCMP_ACT_ERRNO","args":[]}]})",
