@@ -289,7 +289,8 @@ Result<sys::UniqueFd> LayerWriter::OpenDirectory(const std::string& path) {
 
 Result<void> LayerWriter::Remove(const Place& place, const std::string& path) {
   PLIMSOLL_TRY(sys::RemoveTree(place.dir, place.name));
-  parent_.Reset();  // it may have been this one, or have lain beneath it
+  // The caller still uses `place`, which may be this very descriptor; so only when it was removed.
+  if (parent_path_ == path || parent_path_.starts_with(path + "/")) parent_.Reset();
   // What was beneath is gone as well: "/" + 1 is "0", so this is the range of all "path/...".
   directories_.erase(path);
   directories_.erase(directories_.lower_bound(path + "/"), directories_.lower_bound(path + "0"));

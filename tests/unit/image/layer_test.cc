@@ -156,6 +156,19 @@ TEST_F(UnpackLayerTest, LinksToLayersBelowAreFacts) {
   EXPECT_FALSE(Exists("bin/new"));
 }
 
+TEST_F(UnpackLayerTest, AnEntryThatComesTwiceInADirectoryIsTheLastOne) {
+  Facts(TarBuilder()
+            .File("d/file", "old")
+            .File("d/file", "new")
+            .Symlink("d/link", "old")
+            .Symlink("d/link", "new")
+            .Hardlink("d/link", "d/file")
+            .Fifo("d/fifo")
+            .Fifo("d/fifo"));
+  EXPECT_EQ(ReadWholeFile(In("d/file")), "new");
+  EXPECT_EQ(ReadWholeFile(In("d/link")), "new");
+}
+
 TEST_F(UnpackLayerTest, EntriesGoOnBehindADirectoryThatWasReplacedAndMadeAgain) {
   Facts(
       TarBuilder().File("d/x", "old").Symlink("d", "elsewhere").Directory("d").File("d/y", "new"));
